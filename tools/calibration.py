@@ -181,6 +181,7 @@ def _in_percent_of_base(row: Row, rows: Sequence[Row]) -> Row:
 def block(profile: str, words: Sequence[str], found: Mapping[str, Any]) -> str:
     """The text between the markers of a profile's page, made from `found`, the output of the
     command."""
+    # The command itself says which study and which length: the page repeats it word for word.
     study = load(ROOT / words[2])
     rows = rows_of(found)
     told = {one.file: tuple(one.factors) for one in study.reference}

@@ -73,6 +73,7 @@ def choose(changed: Iterable[PurePosixPath]) -> Choice:
                 paths.add("tests/docs")
             case _:
                 return EVERYTHING
+    # A change to the engine can break any test that runs it, in every folder.
     if not engine:
         return Choice(tuple(sorted(crates)), tuple(sorted(paths)))
     marks = _NOT_SLOW if paths else _WITH_ENGINE

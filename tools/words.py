@@ -24,6 +24,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from netstudy.report import readme
+
 ROOT: Final = Path(__file__).parents[1]
 _ASKS: Final = (
     "says?|said|saying|tells?|telling|shows?|showing|knows?|known|knowing|asks?|asked|asking|sees?|"
@@ -96,11 +98,13 @@ def _texts(path: Path) -> Iterator[tuple[int, str]]:
 
 
 def _paragraphs(text: str) -> Iterator[tuple[int, str]]:
-    is_code = False
+    is_code = is_report = False
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("```"):
             is_code = not is_code
-        elif not is_code:
+        elif line.startswith(readme.BEGIN) or line.startswith(readme.END):
+            is_report = line.startswith(readme.BEGIN)
+        elif not (is_code or is_report):
             yield number, re.sub(r"`[^`]*`", "``", line)
 
 

@@ -27,8 +27,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """The names of `netstudy.data`, imported on first use, since analysis takes a while to
-    import."""
+    """A name of `netstudy.data`, which is imported on first use, because importing it takes a
+    while."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from netstudy import data

@@ -20,23 +20,24 @@ def beside(
     prepare: Callable[[], object], work: Work, instead: Instead | None = None
 ) -> Iterator[Callable[[Sequence[str]], Callable[[], list[str]]]]:
     """Forks a worker that calls `prepare` once and then `work` for each submitted piece. Yields a
-    function that submits some pieces and returns a function that waits for their results, in the
-    order of the pieces. Several batches may be submitted before waiting, and waited for in any
-    order. If the worker fails, `instead` makes the results of a batch; without it this process
-    works on the batch itself, so that the error is raised here."""
+    function that submits a batch of pieces. It returns another function, which waits for the
+    results of this batch and returns them in the order of the pieces. Several batches may be
+    pending, and their results may be fetched in any order. If the worker fails, `instead` computes
+    the results of a batch; without `instead`, this process calls `work` itself, so that the error
+    is raised here."""
     context = multiprocessing.get_context("fork")  # the worker inherits the data
     near, far = context.Pipe()
     copy = context.Process(target=_serve, args=(near, far, prepare, work), daemon=True)
     copy.start()
     far.close()
-    # A thread sends the pieces: the worker takes no others while it works.
+    # A thread sends the pieces, because the worker does not read while it works on a batch.
     sender = ThreadPoolExecutor(max_workers=1, initializer=_refuse_sigpipe)
     answers: list[list[str] | None] = []
     places = count()
 
     def hand_over(pieces: Sequence[str]) -> Callable[[], list[str]]:
         place = next(places)
-        sender.submit(near.send_bytes, _text(pieces))  # if it fails, so does the answer
+        sender.submit(near.send_bytes, _text(pieces))  # if this fails, so does `_answer`
 
         def results() -> list[str]:
             while len(answers) <= place:
@@ -58,13 +59,13 @@ def beside(
 
 
 def _refuse_sigpipe() -> None:
-    """In the sending thread: writing to a worker that has ended raises an error there, instead of
-    ending the command `netstudy` by the signal."""
+    """Blocks SIGPIPE in the sending thread: writing to a worker that has ended then raises an error
+    instead of killing the command `netstudy`."""
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGPIPE})
 
 
 def _answer(copy: Connection) -> list[str] | None:
-    """The results of a copy, None if it has ended."""
+    """The next batch of results from the worker; None if it has ended."""
     try:
         results: list[str] = json.loads(copy.recv_bytes())
     except (EOFError, ConnectionResetError):
@@ -73,9 +74,10 @@ def _answer(copy: Connection) -> list[str] | None:
 
 
 def _serve(near: Connection, far: Connection, prepare: Callable[[], object], work: Work) -> None:
-    """Serve until the parent process has ended. Only the parent may hold the near end, so that its
-    end is noticed here. The parent's signal handlers are reset, so that they do not run twice.
-    Errors are not reported here: the parent meets them when it works on the pieces itself."""
+    """Serve until the parent process has ended. The worker notices this only if no other process
+    holds the parent's end of the pipe, so it closes its own copy of that end. The parent's signal
+    handlers are reset, so that they do not run twice. Errors are not reported here: they occur
+    again when the parent works on the pieces itself."""
     for wanted in (signal.SIGINT, signal.SIGTERM):
         signal.signal(wanted, signal.SIG_DFL)
     near.close()

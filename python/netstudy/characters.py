@@ -9,9 +9,10 @@ UNPRINTABLE: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udf
 """Characters that XML forbids (XML 1.0, 2.2: Char), so that no SVG can hold them, and the other
 control characters (C1 and DEL), which terminals obey."""
 _SHOWN: Final = re.compile(f"\r|{UNPRINTABLE.pattern}")
-"""A carriage return too: the text after it overwrites the start of its line."""
+"""The characters that `visible` replaces: also a carriage return, after which a terminal overwrites
+the line."""
 _PICTURES: Final = 0x2400
-"""Where the pictures of control characters begin: U+001B is shown as U+241B."""
+"""The first of Unicode's symbols for control characters: U+001B is shown as U+241B."""
 _OTHER: Final = "\ufffd"
 
 
@@ -27,7 +28,7 @@ def visible(text: str) -> str:
 
 
 def escaped_json(text: str) -> str:
-    """JSON text with such characters escaped, so that it means the same and can be printed."""
+    """The same JSON text with unprintable characters written as escapes."""
     return UNPRINTABLE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
 
 
@@ -35,4 +36,4 @@ def _picture(found: re.Match[str]) -> str:
     code = ord(found[0])
     if code < ord(" "):
         return chr(_PICTURES + code)
-    return "\u2421" if code == 0x7F else _OTHER  # the symbol for DEL is apart from the others
+    return "\u2421" if code == 0x7F else _OTHER  # the symbol of DEL has a code point of its own

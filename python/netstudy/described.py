@@ -1,8 +1,8 @@
-"""Models whose fields are described by the docstrings below them, in JSON Schemas and references.
+"""Models whose fields have docstrings, which JSON Schemas and references use as descriptions.
 
-Pydantic can do so itself (`use_attribute_docstrings`), but reads the source text of each class when
-the class is made, which takes a quarter of the time that a command needs to start. Here the text is
-read when a description is asked for.
+Pydantic can do this itself (`use_attribute_docstrings`), but reads the source text of each class
+when the class is defined, which takes a quarter of the start time of a command. Here the source
+text is read only when a description is needed.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Described(BaseModel):
 
 @cache
 def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
-    """Field of a model -> its docstring, or the description that it is declared with, if it has
-    one."""
+    """Field of a model -> its declared description, or else its docstring; fields with neither are
+    left out."""
     found: dict[str, str] = {}
     for cls in reversed(model.__mro__):
         if issubclass(cls, Described):
@@ -49,7 +49,7 @@ def descriptions(model: type[BaseModel]) -> Mapping[str, str]:
 
 
 def attribute_docstrings(cls: type) -> Mapping[str, str]:
-    """Field that a class declares itself -> the docstring below it; empty if the class has no
+    """Field of the class itself, not inherited -> the docstring below it; empty if the class has no
     source file."""
     declared = _classes(cls.__module__).get(cls.__qualname__)
     found = {}
@@ -65,8 +65,8 @@ def attribute_docstrings(cls: type) -> Mapping[str, str]:
 
 @cache
 def _classes(module: str) -> Mapping[str, ast.ClassDef]:
-    """The classes at the top of a module by name; none if it has no source. `inspect.getsource` of
-    each class would parse the whole file each time."""
+    """The top-level classes of a module, by name; empty if the module has no source file.
+    `inspect.getsource` of each class would parse the whole file each time."""
     try:
         source = inspect.getsource(sys.modules[module])
     except (OSError, TypeError, KeyError):

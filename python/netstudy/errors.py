@@ -1,4 +1,4 @@
-"""Errors that end a verb, by audience: input that the user can correct, and failures of the
+"""Errors that end a command: mistakes in the input, which the user can correct, and failures of the
 testbed."""
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Final
 from netstudy.characters import visible
 
 MISSED = 1
-"""Exit code of a verb that succeeded, but whose outcome misses a requirement."""
+"""Exit code of a command that succeeded, but found a result that misses a requirement."""
 
 
 _QUOTED: Final = re.compile(r'"([^"\n]{60})[^"\n]+"')
 _WORD: Final = re.compile(r"(?<!\S)([^\s/]{60})[^\s/]{60,}?(?=[;:,.]?(?:\s|$))")
 """A long word without a slash: paths stay whole, so that they can be copied."""
 _LINE_MAX: Final = 2000
-"""Longer than any line with several names and paths in it."""
+"""Longer lines are cut; a line with several names and paths is shorter than this."""
 
 
 def shortened(message: str) -> str:
@@ -33,7 +33,7 @@ def _short_line(line: str) -> str:
 
 
 class NetstudyError(Exception):
-    """Base of the errors that a verb turns into one message and an exit code."""
+    """Base of the errors that a command turns into one message and an exit code."""
 
     exit_code = 2
 
@@ -53,15 +53,15 @@ class ChangedFolderError(StudyError):
 
 
 class TestbedError(NetstudyError):
-    """The testbed failed: the engine ended early, a host went away."""
+    """The testbed failed, for example because the engine ended early or a host went away."""
 
     __test__ = False  # not a test case, whatever its name suggests to pytest
     exit_code = 3
 
 
 def exit_code(work: Callable[[], object]) -> int:
-    """Run a program's main function; returns its exit code. Errors that the user can correct become
-    one message."""
+    """Run a program's main function; returns its exit code. A NetstudyError is printed as one
+    message."""
     try:
         work()
     except NetstudyError as error:

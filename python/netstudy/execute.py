@@ -23,15 +23,16 @@ from netstudy.wire import EngineRecord, Plan, ProgressRecord, Record, Run, RunRe
 
 OnProgress = Callable[[ProgressRecord | RunRecord], None]
 OnRound = Callable[[int, int], None]
-"""Called before a further round with its number and the number of its missing runs."""
+"""Called before each further round, with the round's number and its number of missing runs."""
 
 
 class Rounds:
-    """The further rounds of a study with a growing factor, computed only from its results folder.
+    """The further rounds of a study with a growing factor, computed only from the study's results
+    folder.
 
-    A round is a function of the study, the invocation, and the records before it; it has the next
-    level of each outer loop that continues. A round has only one level per loop, since a level
-    without a valid run ends its loop and makes further levels unnecessary.
+    A round depends only on the study, the invocation, and the records of earlier rounds. It runs
+    the next level of each outer loop that continues. A round has only one level per loop, since a
+    level without a valid run ends its loop and makes further levels unnecessary.
     """
 
     def __init__(self, folder: Folder) -> None:
@@ -49,8 +50,8 @@ class Rounds:
         self._records: dict[str, RunRecord] = {}
 
     def next(self) -> Plan | None:
-        """The plan of the next round; None: every loop has ended. Requires a record of every run so
-        far."""
+        """The plan of the next round; None: every loop has ended. Every run so far must have a
+        record."""
         wanted = [
             CaseTreatment(one.loop.case, one.next, one.next)
             for one in self._loops()
@@ -63,8 +64,8 @@ class Rounds:
         return plan
 
     def left(self, again: Container[str]) -> Plan:
-        """Runs that may still be needed: planned runs without a record or to be repeated (`again`),
-        and runs of levels that may follow."""
+        """Runs that may still be needed: planned runs without a record, runs to be repeated
+        (`again`), and runs of levels that may follow."""
         missing = {run.id for run in self._folder.missing(self._plan.runs)}
         planned = {run.id for run in self._plan.runs}
         following = {
@@ -97,13 +98,14 @@ class Rounds:
 
 
 def _is_open(one: GrownLoop, again: Container[str]) -> bool:
-    """Whether runs of a loop are repeated, so that the loop may continue although it has ended."""
+    """Whether runs of a loop are to be repeated (`again`); their new records may continue a loop
+    that has ended."""
     return any(run.id in again for row in one.rows for run in row.planned)
 
 
 def left_to_do(folder: Folder, again: Container[str]) -> Plan:
-    """Runs that a folder may still need: runs without a record or to be repeated (`again`) and, if
-    a factor grows, runs that may follow."""
+    """Runs that a folder may still need: runs without a record, runs to be repeated (`again`) and,
+    if a factor grows, runs of levels that may follow."""
     rounds = rounds_of(folder)
     if rounds is not None:
         return rounds.left(again)
@@ -127,8 +129,8 @@ def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
 
 
 def is_final(folder: Folder, testbed: Testbed) -> bool:
-    """Whether the folder needs no repetition of a run. Runs with interference may be repeated, but
-    need not be."""
+    """Whether no run of the folder needs to be repeated. Runs with interference may be repeated,
+    but need not be."""
     return all(record.status != "failed" for record in made_again(folder, testbed))
 
 
@@ -149,9 +151,9 @@ def execute(
     """Execute the missing runs of the folder and store each record as it arrives; if factors
     grow, do the same for each further round.
 
-    Returns the number of these runs by status. The caller locks the folder (`folder.writing()`).
-    Raises StudyError when a record cannot be written and TestbedError when the testbed fails;
-    records stored before are kept, and calling again does the remainder.
+    Returns how many of these runs ended with each status. The caller locks the folder
+    (`folder.writing()`). Raises StudyError when a record cannot be written and TestbedError when
+    the testbed fails; records stored before are kept, and another call executes the remaining runs.
     """
     walk = _Walk(folder, testbed, threads, on_progress)
     walk.carry_out(folder.plan())
@@ -218,7 +220,8 @@ def carry_out(
     on_round: OnRound | None = None,
     machine: Mapping[str, str] | None = None,
 ) -> Counter[str]:
-    """`execute` with all rounds as one session: the folder records its machine, start and end."""
+    """Executes all rounds as one session; the folder records the session's machine, start and
+    end."""
     with storage(folder.path):
         folder.begin_session(utc_now(), machine)
     statuses = execute(

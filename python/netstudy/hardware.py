@@ -49,7 +49,7 @@ _TWO: dict[str, Any] = {"minItems": 2, "maxItems": 2}
 
 
 def _ascending(*values: object) -> bool:
-    """Whether numbers are in order; text has no order."""
+    """Whether the values ascend; also true if one of them is text."""
     numbers = [float(value) for value in values if isinstance(value, int | float)]
     return len(numbers) < len(values) or numbers == sorted(numbers)
 
@@ -124,19 +124,19 @@ class TcpFigures(model_with(Model, figures(wire.Tcp, Figure))):  # type: ignore[
 
 
 class HostTcpFigures(TcpFigures):
-    """A host's TCP: a complete one by its name, and this host's differences from it."""
+    """A host's TCP: the name of a complete TCP, and how this host's TCP differs from it."""
 
     profile: ProfileNameValue | None = None
-    """A TCP of the hardware library."""
+    """Name of a TCP in the hardware library."""
 
 
 class _AnyNic(Model):
     rate: Figure[RateValue] | None = None
-    """Line rate of its port."""
+    """Line rate of the interface's port."""
     buffers: Figure[CountValue] | None = None
     """Number of driver buffers, the unit in which mainframe interfaces count their queue."""
     buffer: Figure[SizeValue] | None = None
-    """Size of each buffer; without it each holds one frame."""
+    """Size of each buffer; if absent, each buffer holds one frame."""
 
 
 class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignore[misc]
@@ -148,23 +148,23 @@ class NicFigures(model_with(_AnyNic, figures(wire.Nic, Figure))):  # type: ignor
 
 
 class LocalPathFigures(model_with(Model, figures(wire.LocalPath, Figure))):  # type: ignore[misc]
-    """Known figures of the path between two endpoints of a host."""
+    """Known figures of the path between two endpoints on one host."""
 
 
 class CpuFigures(model_with(Model, figures(wire.Cpu, Figure))):  # type: ignore[misc]
-    """CPUs of a host, and the CPU time of work; for the simulator."""
+    """CPUs of a host, and the CPU time that work takes; used only by the simulator."""
 
 
 class BusFigures(model_with(Model, figures(wire.Bus, Figure))):  # type: ignore[misc]
-    """Buses of a host; for the simulator."""
+    """Buses of a host; used only by the simulator."""
 
 
 class DiskFigures(model_with(Model, figures(wire.Disk, Figure))):  # type: ignore[misc]
-    """The disk and the page cache of a host; for the simulator."""
+    """The disk and the page cache of a host; used only by the simulator."""
 
 
 class ApplicationFigures(model_with(Model, figures(wire.Costs, Figure))):  # type: ignore[misc]
-    """The costs of a page element of an application; for the simulator."""
+    """The costs of a page element of an application; used only by the simulator."""
 
 
 class HostFigures(Model):
@@ -189,7 +189,7 @@ class Profile(Model):
     title: WordsValue
     """Name of the device in a report."""
     notes: WordsValue | None = None
-    """Caveats that a reader must know before relying on it."""
+    """Caveats that a reader must know before relying on the profile."""
 
 
 class SwitchProfile(Profile):
@@ -225,7 +225,7 @@ class HostProfile(Profile):
     cpu: CpuFigures | None = None
     """If absent, the CPU costs in `nic` are the only ones."""
     bus: BusFigures | None = None
-    """If absent, buses are never the limit."""
+    """If absent, buses never limit the host."""
     disk: DiskFigures | None = None
     """If absent, there is no disk."""
 
@@ -284,12 +284,13 @@ class FigureRow:
     interval: str | None = None
     """For a fitted figure: the values that fit equally well, "81500 B to 99500 B"."""
     others: tuple[str, ...] = ()
-    """Values of other sources, each in a phrase."""
+    """Values of other sources, each with its source: "1 MB (documented: data sheet)"."""
 
 
 @dataclass
 class HardwareLibrary:
-    """The profiles that a study may name: its own folder's first, then netstudy's."""
+    """The profiles that a study may name. Profiles in the study's folder take precedence over
+    netstudy's."""
 
     folders: tuple[Path, ...]
 
@@ -298,7 +299,8 @@ class HardwareLibrary:
 
     @classmethod
     def default(cls, study_folder: Path | None = None) -> HardwareLibrary:
-        """The study's own `hardware/`, then the checkout's, or the package's if installed."""
+        """The study's own `hardware/`, then netstudy's: in the installed package, or else in the
+        checkout."""
         own = [study_folder / "hardware"] if study_folder else []
         shared = cls.PACKAGED if cls.PACKAGED.is_dir() else cls.CHECKOUT
         return cls((*own, shared))
@@ -308,42 +310,47 @@ class HardwareLibrary:
         return sorted(name for name, path in self._files.items() if self._kind(path) == kind)
 
     def profiles(self) -> list[AnyProfile]:
-        """Every profile, by kind and name."""
+        """Every profile, sorted by kind and name."""
         loaded = [self._load(path)[1] for path in self._files.values()]
         return sorted(loaded, key=lambda one: (tuple(_MODELS).index(one.kind), one.profile))
 
     def switch(self, name: str) -> SwitchProfile:
-        """A switch by name. Raises StudyError with the nearest name."""
+        """A switch by name. Raises StudyError, which suggests the nearest name, if it is
+        unknown."""
         profile = self._get("switch", name)
         assert isinstance(profile, SwitchProfile)
         return profile
 
     def host(self, name: str) -> HostProfile:
-        """A host by name. Raises StudyError with the nearest name."""
+        """A host by name. Raises StudyError, which suggests the nearest name, if it is unknown."""
         profile = self._get("host", name)
         assert isinstance(profile, HostProfile)
         return profile
 
     def nic(self, name: str) -> NicProfile:
-        """A network interface by name. Raises StudyError with the nearest name."""
+        """A network interface by name. Raises StudyError, which suggests the nearest name, if it is
+        unknown."""
         profile = self._get("nic", name)
         assert isinstance(profile, NicProfile)
         return profile
 
     def tcp(self, name: str) -> TcpProfile:
-        """A complete TCP by name. Raises StudyError with the nearest name."""
+        """A complete TCP by name. Raises StudyError, which suggests the nearest name, if it is
+        unknown."""
         profile = self._get("tcp", name)
         assert isinstance(profile, TcpProfile)
         return profile
 
     def application(self, name: str) -> ApplicationProfile:
-        """An application by name. Raises StudyError with the nearest name."""
+        """An application by name. Raises StudyError, which suggests the nearest name, if it is
+        unknown."""
         profile = self._get("application", name)
         assert isinstance(profile, ApplicationProfile)
         return profile
 
     def profile(self, kind: Kind, name: str) -> AnyProfile:
-        """A profile of any kind by name. Raises StudyError with the nearest name."""
+        """A profile of any kind by name. Raises StudyError, which suggests the nearest name, if it
+        is unknown."""
         return self._get(kind, name)
 
     def file(self, name: str) -> Path | None:
@@ -394,7 +401,8 @@ class HardwareLibrary:
 
 @lru_cache(maxsize=256)
 def _loaded(path: Path, _modified_ns: int) -> tuple[Document, AnyProfile]:
-    """The profile in a file. All libraries of a process share it, until the file changes."""
+    """Reads the profile in a file. It is cached for all libraries of the process until the file
+    changes."""
     document = read(path)
     return document, _validated(document, path)
 

@@ -1,9 +1,9 @@
 """Settings of TCPs, interfaces, switches and links that studies and profiles may contain.
 
-Each is declared once, as a field of a model in `wire.py`: its name ends in its unit; its type,
-bounds and default are part of the contract; its docstring gives its meaning and the drawback of
-larger values. The settings of a study, the figures of a profile, their conversion to the wire, and
-the reference all follow from it.
+Each setting is declared once, as a field of a model in `wire.py`. The field's name ends in the
+unit; its type, bounds and default are part of the contract; its docstring gives the meaning and the
+drawback of larger values. The settings of a study, the figures of a profile, their conversion to
+the wire, and the reference all follow from this field.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ _DIMENSIONS: Mapping[str, tuple[Dimension, Callable[[object], int]]] = {
     "_pct": (PERCENT, parse_whole_percent),
     "_ppm": (FINE_PERCENT, parse_ppm),
 }
-"""Suffix of a name on the wire -> the dimension that studies write with a unit, and its parser."""
+"""Suffix of a name on the wire -> the dimension of the values, and their parser. Studies write
+these values with a unit."""
 _COUNTS = ("_segments", "_frames")
-"""Suffixes of names of plain numbers."""
+"""Further suffixes of names on the wire; studies write these values without a unit."""
 
 
 WireModel = type[BaseModel]
@@ -71,21 +72,21 @@ class Knob:
     """One setting."""
 
     name: str
-    """Its name in studies and profiles."""
+    """The setting's name in studies and profiles."""
     wired: str
-    """Its name on the wire, with the unit."""
+    """The setting's name on the wire, which ends in the unit."""
     scalar: Scalar
-    """Its type in files, with its bounds."""
+    """The type of the value in files, with bounds."""
     type: type
     """Type of the parsed value."""
     default: Any
     """Value if the setting is not given; None: the description says what happens then."""
     model: WireModel
-    """The model that it is a field of."""
+    """The model in `wire.py` that declares it."""
 
     @property
     def description(self) -> str:
-        """Its meaning, and the drawback of larger values."""
+        """The setting's meaning, and the drawback of larger values."""
         return descriptions(self.model).get(self.wired, "")
 
     def shown(self, value: Any) -> str:
@@ -142,7 +143,8 @@ def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
 
 
 def settings(model: WireModel, prefix: str = "") -> dict[str, Any]:
-    """Optional fields of a study's model; `prefix` begins their descriptions."""
+    """The settings as optional fields of a study's model; their descriptions begin with
+    `prefix`."""
     return {
         name: (
             Annotated[knob.type | Ref, Typed(knob.scalar)] | None,
@@ -153,7 +155,7 @@ def settings(model: WireModel, prefix: str = "") -> dict[str, Any]:
 
 
 def figures(model: WireModel, figure: Any) -> dict[str, Any]:
-    """Optional fields of a profile's model: a `figure` for each value."""
+    """The settings as optional fields of a profile's model, each of type `figure`."""
     return {
         name: (
             figure[Annotated[knob.type, Typed(knob.scalar, refs=False)]] | None,
@@ -168,7 +170,7 @@ def _describe(knob: Knob, prefix: str, schema: dict[str, Any]) -> None:
 
 
 def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:
-    """A base class with its own fields and these."""
+    """A subclass of `base` that has these fields, too."""
     made = {name: field for part in fields for name, field in part.items()}
     own = {name: field for name, field in made.items() if name not in base.model_fields}
     return create_model(base.__name__, __base__=base, **own)
@@ -179,13 +181,13 @@ class Disorder:
     """Two settings that contradict each other."""
 
     upper: str
-    """The setting that must not be smaller."""
+    """The setting that must not be smaller than `lower`."""
     lower: str
     message: str
 
 
 def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Disorder]:
-    """Contradictions among the known values, by the names of their settings."""
+    """Contradictions among the known values (name of a setting -> value)."""
     by_wired = {knob.wired: knob for knob in knobs(model).values()}
     pairs: tuple[tuple[str, str], ...] = getattr(model, "NOT_ABOVE", ())
     for lower, upper in pairs:

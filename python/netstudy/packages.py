@@ -15,8 +15,8 @@ EXTRAS: Final = {
     "polars": ("polars", "pyarrow"),
     "typst": ("typst",),
 }
-"""Package -> all packages that its use needs. They are the extras of the same names, `arrow` for
-pyarrow and `pdf` for typst."""
+"""Package -> all packages that are needed to use it. The extras have the same names, except `arrow`
+for pyarrow and `pdf` for typst."""
 
 
 class MissingPackageError(NetstudyError, ImportError):

@@ -1,11 +1,12 @@
-"""Quantities as text: "10 Gbit/s", "4 MB", "200 ms", "2 %". Exact, from a closed list of units.
+"""Quantities as text: "10 Gbit/s", "4 MB", "200 ms", "2 %". Values are exact, and only listed units
+are known.
 
 Inside the program a rate is an integer of bit/s, a size an integer of bytes, a duration an integer
-of nanoseconds. Text that is not a whole number of these is refused, and so is every unit outside
-the list: a guess could be wrong, such as `mbit/s` read as millibits. Rates are decimal (1 Mbit/s =
-10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
+of nanoseconds. A text that is not a whole number of these is refused, and so is every unit that is
+not in the list, since a guess could be wrong: `mbit/s` could be millibits. Rates are decimal (1
+Mbit/s = 10^6 bit/s); sizes are decimal (kB, MB) or binary (KiB, MiB) as written.
 
-The sizes of headers are here too, for all code that counts packets.
+The module also has the sizes of headers, for all code that counts packets.
 """
 
 from __future__ import annotations
@@ -29,16 +30,16 @@ FRAMING_BYTES = ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES + 20
 """Bytes on the wire in addition to a packet: header and check sequence, preamble and delimiter (8),
 and the gap between frames (12) (IEEE 802.3, 3.1.1 and 4.4.2)."""
 UNCOUNTED_BYTES = FRAMING_BYTES - ETHERNET_HEADER_BYTES
-"""The part of FRAMING_BYTES that the kernel's interfaces do not count."""
+"""The number of the FRAMING_BYTES that the kernel's interfaces do not count."""
 
 _MICRO_SIGN = "\u00b5"
-_GREEK_MU = "\u03bc"  # looks the same, and keyboards give either
-_MICRO_SECOND = f"{_MICRO_SIGN}s"  # read, but written as "us"
+_GREEK_MU = "\u03bc"  # looks the same as the micro sign; texts may have either
+_MICRO_SECOND = f"{_MICRO_SIGN}s"  # accepted as input; the output is "us"
 
 _MOST = 2**63 - 1
 """The largest value that fits the engine's integers; a larger quantity is a typing mistake."""
 _SHOWN = 40
-"""Characters of a wrong text that a message repeats."""
+"""The most characters of a wrong text that a message repeats."""
 
 _QUANTITY = re.compile(r"(?P<number>[+-]?\d{1,30}(?:\.\d{1,400})?)\s*(?P<unit>[^\d\s.+-].*)?")
 
@@ -49,7 +50,8 @@ class UnitError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class Dimension:
-    """A kind of quantity: its units, their worth in the base unit, and common misspellings."""
+    """A kind of quantity: the units, each with its value in the base unit, and common
+    misspellings."""
 
     name: str
     units: Mapping[str, int]
@@ -136,7 +138,7 @@ DURATION = Dimension(
 PERCENT = Dimension("percentage", {"%": 1}, "2 %", aliases={"percent": "%", "pct": "%"})
 
 FINE_PERCENT = Dimension("percentage", {"%": 10**4}, "2.5 %", aliases=PERCENT.aliases)
-"""A percentage in millionths, for values below one percent."""
+"""A percentage counted in millionths, for values below one percent."""
 
 PACKET_RATE = Dimension(
     "packet rate",
@@ -211,8 +213,8 @@ def parse_percent(text: object) -> float:
 
 
 def parse_processor_share(text: object) -> float:
-    """Read a share of a CPU such as "12.5 %" into 12.5. Raises UnitError if it is finer than the
-    kernel's resolution: a microsecond of a period of 100 ms."""
+    """Read a share of a CPU such as "12.5 %" into 12.5. Raises UnitError if it is not a multiple of
+    the kernel's resolution, which is 1 µs in a period of 100 ms."""
     value = _read(text, PERCENT)
     if (1_000 * value).denominator != 1:
         raise UnitError(f'"{text}" is no whole number of thousandths of a percent')
@@ -244,7 +246,7 @@ def quantity(text: str) -> tuple[str, Fraction] | None:
 
 
 def format_in(dimension: Dimension, value: int) -> str:
-    """Write a quantity of the base unit in the unit that makes it shortest, exactly."""
+    """Write a number of base units in the unit that makes the text shortest, exactly."""
     return _shortest(value, dimension)
 
 
@@ -259,7 +261,7 @@ def format_size(size_bytes: int) -> str:
 
 
 def rough_size(size_bytes: int) -> str:
-    """A rough size for people, of three digits at most: 1.2 MB, 528 GB."""
+    """A rounded size for people, with three digits at most: 1.2 MB, 528 GB."""
     units = ("B", "kB", "MB", "GB", "TB")
     power = min(max(len(str(size_bytes)) - 1, 0) // 3, len(units) - 1)
     value = size_bytes / 1000**power
@@ -394,7 +396,7 @@ def _shortest(value: int, dimension: Dimension) -> str:
         for unit, worth in reversed(list(dimension.units.items()))
         if unit != _MICRO_SECOND and _is_exact(value, worth)
     ]
-    if not texts:  # the smallest unit is not the base unit: millionths in percent
+    if not texts:  # the base unit is smaller than any unit: millionths, written in percent
         unit, worth = next(iter(dimension.units.items()))
         return f"{_plain(Decimal(value) / worth)} {unit}"
     return min(texts, key=len)
@@ -413,8 +415,8 @@ def _plain(number: Decimal, separator: Literal["", ","] = "") -> str:
 
 
 def format_number(value: float, separator: Literal["", ","] = "") -> str:
-    """A number with all its digits and no powers of ten: 1000000, 0.0001234567; `separator` parts
-    thousands."""
+    """A number with all digits and without an exponent: 1000000, 0.0001234567. `separator` is put
+    between thousands."""
     return _plain(Decimal(repr(float(value))), separator)
 
 

@@ -1,9 +1,9 @@
-"""Formats between the front and the engine: the plan going in, records coming out.
+"""Formats between the front end and the engine: the engine reads a plan and writes records.
 
 Both are JSON; `schema/plan.schema.json` and `schema/record.schema.json` are exported from these
 models, and the engine's own types (crates/records) are tested against the same examples in
-`schema/examples/`. Every number carries its unit at the end of its name and is an integer unless
-the name says otherwise, so that the same plan gives the same bytes on every machine.
+`schema/examples/`. The name of every number ends in the unit. Almost all numbers are integers, so
+that the same plan gives the same bytes on every machine.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ RECORD_SCHEMA: Final = "netstudy/record/2"
 _TIMER_MAX_NS: Final = 3_600_000_000_000
 """An hour: the longest that the simulator waits for an iteration."""
 _PATH_MAX_NS: Final = 60_000_000_000
-"""A minute: the longest delay that a part of the path may add to a packet."""
+"""A minute: the longest delay that one element of a path may add to a packet."""
 _WORK_MAX_NS: Final = 1_000_000_000
-"""A second: the longest processing time of a host for one frame."""
+"""A second: the longest time for which a host may process one frame."""
 _WINDOW_MAX: Final = 2**30
 """Bytes; the largest window of TCP (RFC 7323, 2.3)."""
 _DATAGRAM_MIN: Final = 576
@@ -33,13 +33,13 @@ _DATAGRAM_MIN: Final = 576
 _RATE_MIN_BPS: Final = 1_000
 
 Level = str | int | float | bool
-"""The level of a factor as a plan names it, tables print it and `--only` selects it."""
+"""A level of a factor, as it is written in plans, in tables and after `--only`."""
 
 
 class Tcp(Wire):
     """The TCP of one host group.
 
-    Each field but `profile` is a setting of studies and a figure of profiles: `knobs.py` takes
+    Each field except `profile` can be set in studies and in hardware profiles; `knobs.py` takes its
     name, unit, bounds, default and description from here.
     """
 
@@ -47,7 +47,7 @@ class Tcp(Wire):
         ("min_rto_ns", "max_rto_ns"),
         ("initial_rto_ns", "max_rto_ns"),
     )
-    """Pairs of fields: the value of the first may not exceed the value of the second."""
+    """Pairs of fields: the value of the first must not exceed the value of the second."""
     NEEDS: ClassVar[tuple[tuple[str, str], ...]] = (
         ("offload_request_bytes", "offload_burst_bytes"),
         ("quick_ack_disorder", "quick_ack_segments"),
@@ -65,57 +65,62 @@ class Tcp(Wire):
     ] = "reno"
     """The algorithm that sets cwnd after slow start."""
     recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
-    """How losses are found and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack` (forward
-    acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction, Linux
-    6)."""
+    """How losses are detected and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack`
+    (forward acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction,
+    Linux 6)."""
     rack: bool = True
-    """With `prr`: losses are found by time (RFC 8985; `tcp_recovery` of Linux); if false, by three
-    SACKed segments above them."""
+    """With `prr`: losses are detected by time (RFC 8985; `tcp_recovery` of Linux); if false, by
+    three SACKed segments after the lost one."""
     tail_loss_probe: bool = True
     """With `prr`: the tail of a flight is probed before the timeout (RFC 8985, 7;
     `tcp_early_retrans` of Linux)."""
     sack: bool = True
     """Selective acknowledgments (RFC 2018)."""
     timestamps: bool = True
-    """Timestamps (RFC 7323): 12 bytes a segment, and an RTT sample from every ack."""
+    """Timestamps (RFC 7323): they add 12 bytes to each segment, and every ack gives an RTT
+    sample."""
     ecn: bool = False
-    """Explicit congestion notification (RFC 3168) if the peer has it too; `dctcp` always has it."""
+    """Explicit congestion notification (RFC 3168) if the peer has it, too; always on with
+    `dctcp`."""
     initial_window_segments: int | None = Field(default=None, ge=1)
-    """Initial cwnd in segments; without it RFC 3390 decides: min(4 MSS, max(2 MSS, 4380 bytes)).
+    """Initial cwnd in segments; by default, as in RFC 3390: min(4 MSS, max(2 MSS, 4380 bytes)).
     Larger: many flows that start together overrun a buffer at once."""
     rto_rule: Annotated[Literal["rfc-6298", "linux"], Said(what="an RTO rule")] = "rfc-6298"
-    """Whether the minimum RTO bounds the timeout (`rfc-6298`) or its variance term (`linux`)."""
+    """Whether the minimum RTO is a lower bound for the whole timeout (`rfc-6298`), or only for the
+    timeout's variance term (`linux`)."""
     initial_rto_ns: int = Field(default=1_000_000_000, ge=1, le=_TIMER_MAX_NS)
     """RTO before the first RTT sample. Longer: losses before the first sample are repaired
     later."""
     min_rto_ns: int = Field(default=200_000_000, ge=0, le=_TIMER_MAX_NS)
-    """Minimum RTO. Longer: an incast waits longer after a tail loss; too short: spurious
+    """Minimum RTO. Longer: an incast waits longer after a tail loss. Too short: there are spurious
     timeouts."""
     max_rto_ns: int = Field(default=120_000_000_000, ge=1_000_000, le=_TIMER_MAX_NS)
-    """Maximum RTO, at which exponential backoff ends. Longer: a path that works again is noticed
-    later."""
+    """Maximum RTO, at which exponential backoff ends. Longer: TCP notices later that a path works
+    again."""
     clock_tick_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """Granularity of the clock by which timeouts fire and CUBIC grows; `0 ns` is exact. Longer:
-    timeouts fire later, and windows grow in leaps."""
+    timeouts fire later, and windows grow in larger steps."""
     delayed_ack_ns: int = Field(default=40_000_000, ge=0, le=_TIMER_MAX_NS)
-    """How long an ack may wait for a second segment; `0 ns` acknowledges at once. Longer: a single
-    segment is acknowledged later, up to the sender's timeout."""
+    """How long an ack may wait for a second segment; with `0 ns`, segments are acknowledged at
+    once. Longer: a single segment is acknowledged later, in the worst case after the sender's
+    timeout."""
     ack_every_segments: int = Field(default=2, ge=1)
-    """Number of full segments that force an ack. More: fewer acks, and a window that is counted in
-    acks grows more slowly."""
+    """Number of full segments after which an ack is sent at once. More: there are fewer acks, and a
+    window that is counted in acks grows more slowly."""
     quick_ack_segments: int = Field(default=0, ge=0)
-    """Segments acknowledged at once when data start to arrive, also after a gap longer than the
-    timeout, and after duplicate data (Linux: 16). More: more acks."""
+    """Number of segments that are acknowledged at once when data start to arrive, when they arrive
+    again after a gap longer than the timeout, and after duplicate data (Linux: 16). More: there are
+    more acks."""
     quick_ack_disorder: bool = False
-    """Out-of-order data start quick acks as well, and only a short segment counts as the end of a
-    write (Linux before 4.18). True: windows grow faster after a loss."""
+    """Whether out-of-order data start quick acks as well, and only a short segment counts as the
+    end of a write (Linux before 4.18). If true, windows grow faster after a loss."""
     ack_pushed: bool = False
-    """Mark the end of a write (PSH) and acknowledge it as soon as it is read, unless the receiver
-    sends a response (Linux). Without it a last odd segment waits for `delayed_ack`."""
+    """Whether the end of a write is marked (PSH) and acknowledged as soon as it is read, unless the
+    receiver sends a response (Linux). If false, a last odd segment waits for `delayed_ack`."""
     restart_after_idle: bool = True
-    """Shrink cwnd after an idle RTO (RFC 5681, 4.1; RFC 2861)."""
+    """Whether cwnd shrinks when the connection was idle for an RTO (RFC 5681, 4.1; RFC 2861)."""
     offload_burst_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
-    """Largest burst of segments that segmentation offload sends at once; `0 B` is no offload.
+    """Largest burst of segments that segmentation offload sends at once; `0 B` turns offload off.
     Larger: more frames reach a queue at once."""
     offload_rule: Annotated[
         Literal["deferral", "autosizing"], Said(what="a way of segmentation offload")
@@ -124,25 +129,24 @@ class Tcp(Wire):
     the size of a burst follows from the pacing rate."""
     offload_request_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX, multiple_of=4096)
     """Bytes of one adapter request, in whole pages of 4 KiB: the adapter segments each request of a
-    packet separately; `0 B`: one request for the whole packet. Larger: fewer short frames. Only
-    with `fack`."""
+    packet separately; `0 B`: one request for the whole packet. Larger: there are fewer short
+    frames. Only with `fack`."""
     limit_output_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
     """TCP small queues (Linux since 3.6): the most memory that a connection's packets may take in
-    its host before the next packet waits. Below this limit, they may take as much as the pacing
-    rate carries in a millisecond, or two packets if that is more; `0 B` is no limit. Larger: a
-    longer queue in the sender, which may overflow."""
+    the sending host before the next packet waits. Up to this limit, they may take as much as the
+    pacing rate carries in a millisecond, or two packets if that is more; `0 B` means no limit.
+    Larger: the queue in the sender is longer and may overflow."""
     send_buffer_bytes: int = Field(default=4_194_304, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
-    """Size of the sending socket's buffer, which limits the window. Larger: longer queues, and more
-    memory."""
+    """Size of the sending socket's buffer, which limits the window. Larger: queues are longer and
+    take more memory."""
     receive_buffer_bytes: int = Field(default=6_291_456, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
-    """Size of the receiving socket's buffer, which limits the window. Larger: longer queues, and
-    more memory."""
+    """Size of the receiving socket's buffer, which limits the window. Larger: queues are longer and
+    take more memory."""
 
 
 class Nic(Wire):
-    """The network interface of one host group and its cost to the host.
-
-    Each field is a setting of studies and a figure of profiles, as in `Tcp`.
+    """The network interface of one host group, and what it costs the host. Each field can be set in
+    studies and in hardware profiles, as in `Tcp`.
     """
 
     NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (
@@ -161,141 +165,147 @@ class Nic(Wire):
     receive_latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """Latency from the wire to the socket."""
     receive_jitter_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Mean of the random (exponential) additional latency of a segment; segments stay in order. At
-    0, all flows through a bottleneck stay in step with it, and losses repeat a pattern."""
+    """Mean of a random (exponential) latency that is added for each segment; segments stay in
+    order. With 0, all flows through a bottleneck run in step, so that losses repeat in a
+    pattern."""
     receive_frame_ns: Annotated[int, Said(name="receive_per_frame")] = Field(
         default=0, ge=0, le=_WORK_MAX_NS
     )
     """Processor time that a received frame costs, whatever its size."""
     receive_rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
-    """Rate at which the processor handles the bytes of received frames; without it, bytes cost no
+    """Rate at which the processor handles the bytes of received frames; by default, bytes cost no
     time."""
     transmit_queue_frames: int = Field(default=1000, ge=1)
-    """The most frames that may wait for the wire."""
+    """The most frames that may wait to be sent."""
     packet_rate_pps: int | None = Field(default=None, ge=1)
-    """The most frames per second in either direction, whatever their size; without it no limit."""
+    """The most frames per second in either direction, whatever their size; by default, there is no
+    limit."""
     receive_ring_frames: int | None = Field(default=None, ge=1)
-    """Descriptors of the receive ring, each used by a frame until the processor has handled it;
-    without it no limit. The host drops a frame that finds no free descriptor."""
+    """Number of descriptors in the receive ring; by default, there is no limit. A frame takes a
+    descriptor until the processor has handled the frame. If no descriptor is free, the host drops
+    the frame."""
     receive_refill_frames: int = Field(default=1, ge=1, le=UINT32_MAX)
-    """Number of descriptors that the driver returns to the interface together, once the processor
-    has handled that many frames. More: a ring that is shorter at times, and consecutive losses."""
+    """Number of descriptors that the driver returns to the interface at once, when the processor
+    has handled this number of frames. More: the ring has fewer free descriptors at times, and
+    losses are consecutive."""
     interrupt_delay_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Interrupt coalescing: time from the first frame in the ring until an idle processor starts.
-    Longer: fewer, larger batches, and a longer round trip."""
+    """Interrupt coalescing: time from the arrival of a first frame in the ring until an idle
+    processor starts to work. Longer: batches are fewer and larger, and round trips take longer."""
     poll_weight_frames: int | None = Field(default=None, ge=1)
-    """The most frames that the processor takes from the ring in one batch; without it, all of
+    """The most frames that the processor takes from the ring in one batch; by default, all of
     them."""
     receive_merge_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
-    """Largest payload of a segment that LRO or GRO merges from a batch; `0 B` merges none."""
+    """Largest payload of a segment that LRO or GRO merges from a batch; with `0 B`, none are
+    merged."""
     honours_pause: bool = False
     """Whether the interface pauses when the switch asks for it (IEEE 802.3, annex 31B)."""
     pause_high_frames: int | None = Field(default=None, ge=0)
-    """XOFF threshold: the interface asks the switch to pause when more frames than this wait in its
-    ring; without it, never. Higher: less room for frames in flight."""
+    """XOFF threshold: the interface asks the switch to pause when more frames than this wait in the
+    receive ring; by default, never. Higher: there is less room for frames in flight."""
     pause_low_frames: int | None = Field(default=None, ge=0)
-    """XON threshold: the pause ends when at most this many frames wait; without it, half of
+    """XON threshold: the pause ends when at most this many frames wait; by default, half of
     `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
-    """Requested length of a pause, in 512 bit times; requested again after half of it."""
+    """Requested length of a pause, in 512 bit times; requested again after half of this time."""
     checksum_offload: bool | None = None
-    """Whether the interface computes and checks the checksums of TCP; without it the machine's
-    setting. The simulator does not model it: give the cost of packets under `cpu`."""
+    """Whether the interface computes and checks the checksums of TCP; by default, the machine's
+    setting. The simulator does not model it; give the cost of packets under `cpu`."""
 
 
 class LocalPath(Wire):
-    """The path of packets between two endpoints of the same host.
-
-    Its fields are settings of studies and figures of profiles, as in `Tcp`.
+    """The path of packets between two endpoints on the same host. Each field can be set in studies
+    and in hardware profiles, as in `Tcp`.
     """
 
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """Latency from the socket of one endpoint to the socket of the other, without the copy."""
     rate_bps: int | None = Field(default=None, ge=_RATE_MIN_BPS)
-    """Rate at which the host copies packets from one endpoint to the other, one at a time; without
-    it, copies take no time."""
+    """Rate at which the host copies packets from one endpoint to the other, one at a time; by
+    default, copies take no time."""
     mtu_bytes: int = Field(default=65_535, ge=576, le=65_535)
-    """Largest IP packet. Larger: fewer packets, and coarser steps of the window."""
+    """Largest IP packet. Larger: there are fewer packets, and the window changes in coarser
+    steps."""
 
 
 _COST_MAX_PS_PER_BYTE: Final = 1_000_000_000
-"""A millisecond: the largest cost of a byte."""
+"""A millisecond: the most that a byte may cost."""
 
 
 class Cpu(Wire):
     """The CPUs of one host group in the simulator, and the CPU time that work takes.
 
-    Each field is a setting of studies and a figure of profiles, as in `Tcp`. A byte of a file sent
-    by `data path: copying` costs `file_read_per_byte` and `send_per_byte`, one sent by `sendfile`
-    costs `sendfile_per_byte`; a byte received costs `receive_per_byte`, and `file_write_per_byte`
-    if it is written to a file.
+    Each field can be set in studies and in hardware profiles, as in `Tcp`. To send a byte of a file
+    with `data path: copying` costs `file_read_per_byte` and `send_per_byte`; with `sendfile`, it
+    costs `sendfile_per_byte`. To receive a byte costs `receive_per_byte`, and also
+    `file_write_per_byte` if the byte is written to a file.
     """
 
     cpus: int = Field(default=1, ge=1, le=4096)
     """Number of CPUs that share the work. Only one CPU at a time handles the packets of an
-    interface, and only one the data of a connection; an application has one process per
-    connection."""
+    interface, and only one at a time the data of a connection, since an application has one process
+    per connection."""
     speed_pct: int = Field(default=100, ge=1, le=1_000_000)
-    """Speed of the CPUs: at `200 %` everything costs half as much CPU time."""
+    """Speed of the CPUs: with `200 %`, everything costs half as much CPU time."""
     service: Annotated[Literal["fixed", "exponential"], Said(what="a kind of service time")] = (
         "fixed"
     )
-    """Whether a piece of work (a call, or the packets that reach an interface at once) always
-    takes its cost (`fixed`), or an exponentially distributed time with that mean, as in queueing
+    """Whether a piece of work (a call, or the packets that reach an interface at once) always takes
+    exactly its cost (`fixed`), or an exponentially distributed time with this mean, as in queueing
     models."""
     send_packet_ns: Annotated[int, Said(name="send_per_packet")] = Field(
         default=0, ge=0, le=_WORK_MAX_NS
     )
-    """CPU time of a packet that is sent, acknowledgments included."""
+    """CPU time for sending a packet; acknowledgments count as packets."""
     receive_packet_ns: Annotated[int, Said(name="receive_per_packet")] = Field(
         default=0, ge=0, le=_WORK_MAX_NS
     )
-    """CPU time of a packet that is received, acknowledgments included."""
+    """CPU time for receiving a packet; acknowledgments count as packets."""
     send_ps_per_byte: Annotated[int, Said(name="send_per_byte")] = Field(
         default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
     )
-    """CPU time of a byte copied from the application to its socket."""
+    """CPU time for copying a byte from the application to the socket."""
     receive_ps_per_byte: Annotated[int, Said(name="receive_per_byte")] = Field(
         default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
     )
-    """CPU time of a byte copied from the socket to its application."""
+    """CPU time for copying a byte from the socket to the application."""
     sendfile_ps_per_byte: Annotated[int, Said(name="sendfile_per_byte")] = Field(
         default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
     )
-    """CPU time of a byte of a file that is sent without a copy (sendfile(2))."""
+    """CPU time for sending a byte of a file without a copy (sendfile(2))."""
     file_read_ps_per_byte: Annotated[int, Said(name="file_read_per_byte")] = Field(
         default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
     )
-    """CPU time of a byte copied from the page cache to the application (read(2))."""
+    """CPU time for copying a byte from the page cache to the application (read(2))."""
     file_write_ps_per_byte: Annotated[int, Said(name="file_write_per_byte")] = Field(
         default=0, ge=0, le=_COST_MAX_PS_PER_BYTE
     )
-    """CPU time of a byte copied from the application to the page cache (write(2))."""
+    """CPU time for copying a byte from the application to the page cache (write(2))."""
     call_ns: Annotated[int, Said(name="per_call")] = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """CPU time of a system call that moves bytes, whatever their number."""
+    """CPU time of a system call that moves data, whatever the number of bytes."""
     call_bytes: Annotated[int, Said(name="call_size")] = Field(default=65_536, ge=1, le=_WINDOW_MAX)
-    """The most bytes that one call moves. Larger: fewer and longer calls."""
+    """The most bytes that one call moves. Larger: calls are fewer and longer."""
 
 
 class Bus(Wire):
-    """The buses of one host group in the simulator; a bus has the total rate of its channels.
+    """The buses of one host group in the simulator; the rate of a bus is the sum of the rates of
+    its channels.
 
     A copy crosses the memory bus twice; a frame or a disk block crosses the I/O bus and the memory
-    bus once.
+    bus once each.
     """
 
     memory_channels: int = Field(default=1, ge=1, le=4096)
-    """Channels of the memory."""
+    """Number of memory channels."""
     memory_channel_bps: Annotated[int | None, Said(name="memory_channel_rate")] = Field(
         default=None, ge=_RATE_MIN_BPS
     )
-    """Rate of each channel; without it, the memory is never the limit."""
+    """Rate of each channel; by default, memory never limits the host."""
     io_channels: int = Field(default=1, ge=1, le=4096)
-    """Channels between devices and memory."""
+    """Number of channels between devices and memory."""
     io_channel_bps: Annotated[int | None, Said(name="io_channel_rate")] = Field(
         default=None, ge=_RATE_MIN_BPS
     )
-    """Rate of each channel; without it, the I/O is never the limit."""
+    """Rate of each channel; by default, the I/O bus never limits the host."""
 
 
 class Disk(Wire):
@@ -309,11 +319,11 @@ class Disk(Wire):
     """Seek time of a request that does not continue the previous one on the disk, such as when
     several files take turns."""
     write_cache_bytes: Annotated[int, Said(name="write_cache")] = Field(default=0, ge=0, le=2**50)
-    """Written bytes that may wait for the disk before writers wait. Larger: short writes seem as
-    fast as memory."""
+    """The most written bytes that may wait for the disk; when there are more, writers wait. Larger:
+    short writes seem as fast as memory."""
     page_cache_bytes: Annotated[int, Said(name="page_cache")] = Field(default=2**50, ge=0, le=2**50)
-    """Largest file that stays in the page cache (`from: cache`); a larger one is read from the disk
-    each time."""
+    """Largest file that stays in the page cache (`from: cache`); a larger file is read from the
+    disk each time."""
 
 
 class Group(Wire):
@@ -325,18 +335,18 @@ class Group(Wire):
     tcp: Tcp
     nic: Nic
     cpu_quota_pct: float | None = Field(default=None, ge=1)
-    """Processor time that each host's processes may take, in percent of one processor, as whole
-    thousandths; None: no limit. Only testbeds of real hosts can impose it."""
+    """Limit for the processor time of each host's processes, in percent of one processor, in steps
+    of 0.001; None: no limit. Only testbeds of real hosts can impose it."""
     memory_bytes: int | None = Field(default=None, ge=1)
     """Main memory of each host; None: not given. The simulator does not model it."""
     local_path: LocalPath | None = None
-    """Of simulated hosts; None: packets take the latencies and the processor time of the host's
-    first interface."""
+    """The path inside a simulated host. None: packets have the latencies and the processor costs of
+    the host's first interface."""
     cpu: Cpu | None = None
     """Simulated CPUs and the cost of work; None: only the costs in `nic`. Real hosts have their own
     CPUs, buses and disks."""
     bus: Bus | None = None
-    """Simulated buses; None: they are never the limit."""
+    """Simulated buses; None: buses never limit the host."""
     disk: Disk | None = None
     """A simulated disk; None: there is none."""
 
@@ -344,7 +354,8 @@ class Group(Wire):
 class Switch(Wire):
     """A switch.
 
-    Its fields and its buffer's fields are settings of studies and figures of profiles, as in `Tcp`.
+    The fields of the switch and of its buffer can be set in studies and in hardware profiles, as in
+    `Tcp`.
     """
 
     NOT_ABOVE: ClassVar[tuple[tuple[str, str], ...]] = (("pause_low_bytes", "pause_high_bytes"),)
@@ -362,27 +373,29 @@ class Switch(Wire):
     forwarding: Annotated[
         Literal["store-and-forward", "cut-through"], Said(what="a way of forwarding")
     ] = "store-and-forward"
-    """Whether a frame may leave before it has fully arrived."""
+    """`cut-through`: a frame may leave before it has fully arrived; `store-and-forward`: it may
+    not."""
     latency_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """Latency from the ingress port to the egress port, without queueing."""
     ecn_threshold_bytes: int | None = Field(default=None, ge=0)
-    """ECN threshold: a frame of a host with `ecn` or `dctcp` is marked when it meets a longer queue
-    than this (ingress-queued: when more bytes for the same egress remain behind it); without it,
-    never. Lower: shorter queues, until the link runs empty."""
+    """ECN threshold: a frame of a host with `ecn` or `dctcp` is marked if the queue is longer than
+    this when the frame arrives (in an ingress-queued switch: if more bytes for the same egress port
+    remain behind the frame when it leaves); by default, never. Lower: queues are shorter. Too low:
+    the link runs empty."""
     honours_pause: bool = False
-    """Whether an egress pauses when its host asks for it (IEEE 802.3, annex 31B)."""
+    """Whether an egress port pauses when its host asks for it (IEEE 802.3, annex 31B)."""
     pause_high_bytes: int | None = Field(default=None, ge=0)
     """XOFF threshold: the switch asks a host to pause when the host's frames occupy more of the
-    buffer than this; without it, never. Higher: less room for frames in flight."""
+    buffer than this; by default, never. Higher: there is less room for frames in flight."""
     pause_low_bytes: int | None = Field(default=None, ge=0)
-    """XON threshold: the pause ends when the host's frames occupy at most this much; without it,
+    """XON threshold: the pause ends when the host's frames occupy at most this much; by default,
     half of `pause_high`."""
     pause_quanta: int = Field(default=65_535, ge=2, le=65_535)
-    """Requested length of a pause, in 512 bit times; requested again after half of it."""
+    """Requested length of a pause, in 512 bit times; requested again after half of this time."""
 
 
 class Host(Wire):
-    """A host. Its interfaces are the ports that links name."""
+    """A host. Its interfaces are the ports with this host's name in the links."""
 
     kind: Literal["host"] = "host"
     name: str
@@ -392,20 +405,20 @@ class Host(Wire):
 
 
 Stack = Literal["own", "shared"]
-"""The network stack of a zone: its own, at a virtual interface on its host's interface, so that
-data to a zone at another interface cross the wire; or its host's, which delivers data to any other
-zone of the host locally."""
+"""The network stack of a zone. `own`: a stack of its own, with a virtual interface on an interface
+of the host, so that data to a zone at another interface cross the wire. `shared`: the host's stack,
+which delivers data to any other zone of the host locally."""
 
 
 class Zone(Wire):
-    """An endpoint with an address of its own on a host, whose interfaces it shares."""
+    """An endpoint on a host that has its own address and shares the host's interfaces."""
 
     kind: Literal["zone"] = "zone"
     name: str
     group: str
     host: str
     interface: str
-    """The host's interface that its address belongs to."""
+    """The interface of the host to which the zone's address belongs."""
     stack: Stack = "shared"
     """`shared`: the zone's address is in its host's network stack. `own`: the zone has a network
     stack of its own."""
@@ -423,7 +436,7 @@ class Port(Wire):
     rate_bps: int = Field(ge=_RATE_MIN_BPS)
     """Rate at which this end sends."""
     nic: Nic | None = None
-    """The interface, where it differs from the group's; None at a switch."""
+    """The interface, if it differs from the group's; None at a switch."""
 
 
 class Link(Wire):
@@ -432,7 +445,7 @@ class Link(Wire):
     a: Port
     b: Port
     delay_ns: int = Field(ge=0, le=_PATH_MAX_NS)
-    """Propagation time one way, the same both ways."""
+    """Propagation time in one direction; it is the same in both."""
     mtu_bytes: int = Field(ge=576)
 
     @property
@@ -451,7 +464,8 @@ class Network(Wire):
     nodes: tuple[Node, ...]
     links: tuple[Link, ...]
     shared_clock: bool = False
-    """The clocks of all hosts tick at the same instants, as in namespaces of one machine."""
+    """Whether the clocks of all hosts tick at the same instants, as in namespaces of one
+    machine."""
 
     @property
     def hosts(self) -> tuple[Host, ...]:
@@ -469,11 +483,11 @@ class Network(Wire):
         return tuple(node for node in self.nodes if isinstance(node, Zone))
 
     def group(self, name: str) -> Group:
-        """The group with that name. Raises KeyError."""
+        """The group with this name. Raises KeyError if there is none."""
         return _named(self.groups, name)
 
     def node(self, name: str) -> Host | Zone | Switch:
-        """The node with that name. Raises KeyError."""
+        """The node with this name. Raises KeyError if there is none."""
         return _named(self.nodes, name)
 
 
@@ -506,8 +520,8 @@ Role = Literal["client", "server"]
 
 
 class Roles(Wire):
-    """Who asks and who answers: hosts and zones by name, `host@interface` where a host has several
-    interfaces."""
+    """Which endpoints ask and which answer: names of hosts and zones, or `host@interface` for a
+    host with several interfaces."""
 
     client: tuple[str, ...] = Field(min_length=1)
     """Endpoints that open connections."""
@@ -517,7 +531,7 @@ class Roles(Wire):
     @property
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Pairs each client with a server. The larger role decides the number of pairs; the members
-        of the smaller role are reused in turn."""
+        of the smaller role are used again in turn."""
         count = max(len(self.client), len(self.server))
         return islice(zip(cycle(self.client), cycle(self.server), strict=False), count)
 
@@ -538,12 +552,13 @@ class Incast(Wire):
     request_spacing_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
     """Time between the request to one server and the request to the next."""
     start_jitter: Jitter = NoJitter()
-    """Delay between a server's receipt of a request and its first byte, drawn anew each time."""
+    """Random delay between the arrival of a request at a server and the first byte of the
+    response."""
 
     @property
     def response_bytes(self) -> tuple[int, ...]:
-        """Response size of each server in an iteration: the block, or the server's stripe. The
-        first servers send a byte more if the block does not divide evenly
+        """Size of the response of each server in an iteration: the block, or the server's part of
+        it if striped. If the block does not divide evenly, the first servers send one byte more
         (crates/workload/src/incast.rs)."""
         servers = len(self.roles.server)
         if not self.striped:
@@ -563,14 +578,15 @@ class Incast(Wire):
 
 
 class Ftp(Wire):
-    """Transfers are files by FTP: each flow is a session, each transfer has a data connection."""
+    """Transfers of files by FTP: each flow is a session, and each transfer has a data
+    connection."""
 
     source: Literal["memory", "ram", "cache", "disk"] = "memory"
-    """Where the sender has the file: in its own memory, where it generates the bytes; on a RAM
-    disk; in the page cache; on a disk, from which each transfer reads it."""
+    """Where the sender has the file: `memory`, it generates the bytes itself; `ram`, on a RAM disk;
+    `cache`, in the page cache; `disk`, on a disk, from which each transfer reads it."""
     sink: Literal["null", "ram", "disk", "synced disk"] = "null"
-    """Where the receiver puts the bytes: nowhere; a RAM disk; a disk; a disk with fsync before the
-    transfer ends."""
+    """Where the receiver puts the bytes: `null`, nowhere; `ram`, on a RAM disk; `disk`, on a disk;
+    `synced disk`, on a disk, with fsync before the transfer ends."""
     data_path: Literal["copying", "sendfile"] = "copying"
     """How the sender sends the file: by reads and writes, or without a copy (sendfile(2))."""
 
@@ -586,25 +602,24 @@ class Transfer(Wire):
     direction: Literal["get", "put", "both"] = "get"
     """From the server, to the server, or both ways at once over the same connection."""
     size_bytes: int | None = Field(default=None, gt=0)
-    """Bytes of a transfer in each of its directions; None: a transfer lasts until the phase
-    ends."""
+    """Bytes of a transfer in each direction; None: a transfer lasts until the phase ends."""
     flows: int = Field(default=1, gt=0)
-    """Connections of each pair, all at once."""
+    """Number of connections of each pair, all used at the same time."""
     request_bytes: int = Field(default=64, gt=0)
-    """Size of the request that asks for a transfer, and of the answer that confirms one."""
+    """Size of the request for a transfer, and of the answer that confirms a transfer."""
     pause_ns: int = Field(default=0, ge=0)
-    """Time between the end of a transfer and the next of the same flow."""
+    """Time between the end of a transfer and the start of the next one of the same flow."""
     ftp: Ftp | None = None
-    """By FTP; None: the bytes follow their request on the same connection."""
+    """Settings of FTP; None: the bytes follow the request on the same connection."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
-        """Client and server of each connection: the flows of a pair, one after the other."""
+        """Client and server of each connection; the flows of a pair are next to each other."""
         return (pair for pair in self.roles.pairs for _ in range(self.flows))
 
     @property
     def sending(self) -> tuple[Role, ...]:
-        """The roles that send data, requests and confirmations left out."""
+        """The roles that send data; requests and confirmations do not count."""
         ways: dict[str, tuple[Role, ...]] = {"get": ("server",), "put": ("client",)}
         return ways.get(self.direction, ("client", "server"))
 
@@ -622,15 +637,17 @@ class Request(Wire):
     connections: int = Field(default=1, gt=0)
     """Number of connections of each pair."""
     outstanding: int = Field(default=1, gt=0)
-    """Requests of a connection that may wait for their responses at the same time."""
+    """Number of requests on a connection that may wait for responses at the same time."""
     think_ns: int = Field(default=0, ge=0)
     """Time between a response and the next request."""
     every_ns: int | None = Field(default=None, gt=0)
-    """Interval of requests, answered or not; None: a request is sent only after an answer."""
+    """Interval of requests, whether or not they are answered; None: a new request is sent only
+    after an answer."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
-        """Client and server of each connection: the connections of a pair, one after the other."""
+        """Client and server of each connection; the connections of a pair are next to each
+        other."""
         return (pair for pair in self.roles.pairs for _ in range(self.connections))
 
     @property
@@ -640,16 +657,16 @@ class Request(Wire):
 
 
 class TierRoles(Roles):
-    """The load generators, the application server, and its database."""
+    """The load generators, the application server, and the database."""
 
     server: tuple[str, ...] = Field(min_length=1, max_length=1)
     """The host of the application server."""
     database: tuple[str, ...] = Field(default=(), max_length=1)
-    """The host of its database; empty where the application has no database of its own."""
+    """The host of the database; empty if the database has no host of its own."""
 
 
 class PasswordSource(Wire):
-    """Where to read the password of a role: plans and records have this place, never the
+    """Where to read the password of a role: plans and records contain only this place, never the
     password."""
 
     env: str | None = None
@@ -659,12 +676,12 @@ class PasswordSource(Wire):
 
 
 class ExistingDatabase(Wire):
-    """A PostgreSQL server that was there before the run."""
+    """A PostgreSQL server that the run uses but does not start."""
 
     host: str
-    """An address, or the folder of its Unix socket."""
+    """An address, or the folder of the server's Unix socket."""
     port: int = Field(default=5432, ge=1, le=65_535)
-    """Also part of the Unix socket's name."""
+    """The TCP port, which is also part of the Unix socket's name."""
     user: str
     database: str
     password: PasswordSource | None = None
@@ -672,17 +689,17 @@ class ExistingDatabase(Wire):
 
 
 class Brokerage(Wire):
-    """The brokerage of the engine."""
+    """The brokerage application, which is part of the engine."""
 
     kind: Literal["brokerage"] = "brokerage"
     variant: str | None = None
-    """Name of its variant, for people; None: the default settings."""
+    """Name of the variant, only for people; None: the default settings."""
     threads: int | None = Field(default=None, gt=0)
-    """Threads of the application server; None: as many as CPUs."""
+    """Number of threads of the application server; None: one per CPU."""
     pool_connections: int = Field(default=16, gt=0)
     """Connections to the database."""
     page_images: int = Field(default=0, ge=0, le=9)
-    """Images per page, each one more page element."""
+    """Images per page; each adds a page element."""
     database: Literal["postgresql", "sqlite"] = "postgresql"
     """A server on the database's host, or a file on the application's host."""
     data: Literal["ram", "disk"] = "disk"
@@ -692,7 +709,7 @@ class Brokerage(Wire):
     quotes: int = Field(default=10_000, gt=0)
     """Quoted stocks."""
     existing: ExistingDatabase | None = None
-    """The server that has the data; None: the run starts its own."""
+    """The server that has the data; None: the run starts a server of its own."""
 
 
 class Program(Wire):
@@ -700,11 +717,11 @@ class Program(Wire):
 
     kind: Literal["program"] = "program"
     start: tuple[str, ...] = Field(min_length=1)
-    """Its arguments, the program first."""
+    """The program and its arguments."""
     port: int = Field(ge=1, le=65_535)
-    """Port that it listens on, at the address of its host."""
+    """Port on which the program listens, at the address of its host."""
     ready_path: str = "/"
-    """Path that answers with success once the program is ready."""
+    """Path that answers with success as soon as the program is ready."""
 
 
 Application = Annotated[Brokerage | Program, Field(discriminator="kind")]
@@ -739,7 +756,7 @@ class ClosedLoad(Wire):
 
     kind: Literal["closed"] = "closed"
     users: int = Field(gt=0)
-    """All users together; generators share them."""
+    """Number of users in total; they are divided among the load generators."""
     think_ns: int = Field(default=0, ge=0)
     """Time from an answer to the next submission."""
     think: Literal["fixed", "exponential"] = "fixed"
@@ -753,10 +770,11 @@ class OpenLoad(Wire):
     interval_ps: int = Field(gt=0)
     """Mean time between two submissions of all generators together, in picoseconds."""
     arrivals: Literal["poisson", "uniform"] = "poisson"
-    """Independent of each other, or at equal intervals."""
+    """`poisson`: submissions are independent of each other; `uniform`: they come at equal
+    intervals."""
     users: int = Field(default=1_000, gt=0)
-    """The most submissions in flight, all generators together: at this limit, further submissions
-    are not begun."""
+    """The most submissions that may be in flight, over all load generators; at this limit, further
+    submissions are not begun."""
 
 
 Load = Annotated[ClosedLoad | OpenLoad, Field(discriminator="kind")]
@@ -770,34 +788,37 @@ class Costs(Wire):
     request_bytes: int = Field(default=400, gt=0)
     """Bytes of a request of a page element."""
     response_bytes: int = Field(default=9_200, gt=0)
-    """Bytes of its answer."""
+    """Bytes of the answer."""
     app_cpu_ns: int = Field(ge=0, le=_WORK_MAX_NS)
     """CPU time of the application server with one CPU."""
     app_cpu_growth_ppm: int = Field(default=0, ge=0, le=1_000_000)
-    """Share of that time that each further CPU adds to it."""
+    """Fraction of this CPU time that each further CPU adds to it."""
     database_calls: int = Field(default=1, ge=0)
     """Requests to the database, one after the other."""
     database_request_bytes: int = Field(default=200, gt=0)
     """Bytes of a request to the database."""
     database_response_bytes: int = Field(default=600, gt=0)
-    """Bytes of its answer."""
+    """Bytes of the answer."""
     database_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
     """CPU time of the database for all requests together."""
     database_disk_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Additional CPU time of the database for the use of a disk; none if its tables are on a RAM
+    """Additional CPU time of the database if its tables are on a disk; 0 if they are on a RAM
     disk."""
     database_shared_cpu_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """CPU time of work that the database does once for all requests that hold slots, such as a
-    flush of the log. A single request pays all of it; concurrent requests share it."""
+    """CPU time for work that the database does only once for all concurrent requests, which hold
+    slots, such as a flush of the log. A single request takes all of this time; concurrent requests
+    share it."""
     database_hold_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Additional time for which the requests hold their slot without using a CPU, such as waits for
-    the log."""
+    """Additional time in which the requests hold a slot without using a CPU, for example while they
+    wait for the log."""
     database_contention_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time that requests wait in their slot for locks of other requests when all other slots are in
-    use. When fewer are in use, they wait in proportion; a single request does not wait."""
+    """Time for which requests, while they hold a slot, wait for locks of other requests if all
+    other slots are in use. If fewer slots are in use, the time is proportionally shorter; a single
+    request does not wait."""
     database_buffer_wait_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
-    """Time that requests wait in their slot for a buffer of the database's interface when its queue
-    holds 1000 frames. The wait is in inverse proportion to the length of that queue."""
+    """Time for which requests, while they hold a slot, wait for a buffer of the database's
+    interface, if the interface's queue has room for 1000 frames. The time is inversely proportional
+    to this room."""
     database_slots: int = Field(default=64, gt=0)
     """The most requests that the database works on at a time."""
     database_disk_ns: int = Field(default=0, ge=0, le=_WORK_MAX_NS)
@@ -828,11 +849,13 @@ class Transactions(Wire):
     statistics_every_ns: int = Field(default=1_000_000_000, gt=0)
     """Time between two blocks of statistics of a generator."""
     costs: Costs | None = None
-    """Costs of a page element in the simulator; testbeds of real hosts are not asked for them."""
+    """Costs of a page element in the simulator. Plans for real hosts may leave them out, since only
+    the simulator uses them."""
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
-        """Generator and server; each has as many connections as users."""
+        """Load generator and server of each pair. Between them, there is a connection for each
+        user."""
         return self.roles.pairs
 
     @property
@@ -854,31 +877,30 @@ class PublishedValue(Wire):
 
 
 class Published(Wire):
-    """A published run: only its published values are known.
-
-    Its network has no nodes and it has no phases, since neither is known.
+    """A published run, of which only the published values are known. In the plan, its network has
+    no nodes, and it has no phases.
     """
 
     kind: Literal["published"] = "published"
     of: str
-    """The workload that was run, as studies name it."""
+    """Kind of the workload that was run, such as `incast`."""
     source: tuple[str, ...]
-    """Who measured it, and where it is published."""
+    """Who measured the values, and where they are published."""
     given: tuple[PublishedValue, ...] = Field(min_length=1)
 
     @property
     def roles(self) -> Roles:
-        """None is known."""
+        """Empty, since no endpoints are known."""
         return Roles.model_construct(client=(), server=())
 
     @property
     def connected(self) -> Iterator[tuple[str, str]]:
-        """Client and server of each connection: none is known."""
+        """Client and server of each connection: empty, since none are known."""
         return self.roles.pairs
 
     @property
     def sending(self) -> tuple[Role, ...]:
-        """The roles that send data: none is known."""
+        """The roles that send data: empty, since none are known."""
         return ()
 
 
@@ -892,7 +914,7 @@ class Probe(Wire):
     workload: they measure the latency that other traffic sees under this load."""
 
     every_ns: int = Field(gt=0)
-    """Time from one request to the next, answered or not."""
+    """Time from one request to the next, whether or not the first is answered."""
     request_bytes: int = Field(default=64, gt=0)
     response_bytes: int = Field(default=64, gt=0)
 
@@ -913,8 +935,8 @@ PhaseKind = Literal[
 `load`, `configure` and `gather-statistics` prepare an application; in `idle` only the probe runs,
 before the workload begins; in `warm-up` the workload runs and no sample is kept; in `stop` it
 pauses until nothing is in flight, and begins again with the next phase; `reset` restores the
-initial state of an application's data; `measure` is the one window of all instruments; in
-`cool-down` the workload has ended and transfers in flight finish.
+initial state of an application's data; `measure` is the measuring phase, the same for all
+instruments; in `cool-down` the workload has ended and transfers in flight finish.
 """
 APPLICATION_PHASES: Final[tuple[PhaseKind, ...]] = (
     "load",
@@ -933,7 +955,7 @@ class UntilCount(Wire):
 
 
 class UntilTime(Wire):
-    """After a time."""
+    """Ends a phase after a fixed duration."""
 
     kind: Literal["time"] = "time"
     ns: int = Field(gt=0)
@@ -947,17 +969,18 @@ class Phase(Wire):
 
     kind: PhaseKind
     until: Until | None = None
-    """When the phase ends; None: when its work is done."""
+    """When the phase ends; None: when the work of the phase is done."""
 
 
 InstrumentKind = Literal["host", "tcp", "ports", "snmp"]
-"""The readings of an instrument: processor, memory, disk and interfaces of a host, like sar; a
-host's connections (round-trip times, congestion windows) from TCP_INFO; the ports of a switch, by
-the switch itself or by SNMP."""
+"""The quantities that an instrument reads. `host`: processor, memory, disk and interfaces of a
+host, like sar. `tcp`: a host's connections (round-trip times, congestion windows), from TCP_INFO.
+`ports`: the ports of a switch, read by the switch itself. `snmp`: the ports of a switch, read by
+SNMP."""
 
 
 class SecretSource(Wire):
-    """Where to read a community or a password: plans and records have this place, never the
+    """Where to read a community or a password: plans and records contain only this place, never the
     secret."""
 
     env: str | None = None
@@ -988,12 +1011,12 @@ class SnmpAccess(Wire):
 
 
 class Instrument(Wire):
-    """Something that is sampled at an interval."""
+    """An instrument, which takes samples at a fixed interval."""
 
     kind: InstrumentKind
     node: str
     port: str | None = None
-    """None: all of them."""
+    """The port that is read; None: all ports."""
     every_ns: int = Field(gt=0)
     from_: str | None = Field(default=None, alias="from")
     """The node that polls; None: the node itself."""
@@ -1010,7 +1033,8 @@ class Run(Wire):
     """One treatment and one replicate."""
 
     id: str
-    """12 hexadecimal digits, a hash of treatment and replicate: stable under --only and --set."""
+    """12 hexadecimal digits, a hash of treatment and replicate. --only and --set do not change
+    it."""
     cases: tuple[str, ...]
     treatment: Treatment
     replicate: int = Field(ge=1)
@@ -1025,13 +1049,13 @@ class Run(Wire):
     instruments: tuple[Instrument, ...] = ()
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
-        """What ends the first phase of a kind; None: there is no such phase, or nothing bounds
-        it."""
+        """The end condition of the first phase of a kind; None: there is no such phase, or it has
+        no limit."""
         return next((phase.until for phase in self.phases if phase.kind == kind), None)
 
     def count(self, kind: PhaseKind) -> int:
-        """Iterations, transfers or requests of a phase; 0 if the phase ends after a duration or is
-        absent."""
+        """Number of iterations, transfers or requests of a phase; 0 if the phase ends after a fixed
+        duration or is absent."""
         until = self.until(kind)
         return until.count if isinstance(until, UntilCount) else 0
 
@@ -1044,7 +1068,7 @@ class Plan(Wire):
 
 
 class EngineRecord(Wire):
-    """First record of a stream: who wrote it."""
+    """First record of a stream: tells which engine wrote the stream."""
 
     kind: Literal["engine"] = "engine"
     schema_: Literal["netstudy/record/2"] = Field(default=RECORD_SCHEMA, alias="schema")
@@ -1053,8 +1077,8 @@ class EngineRecord(Wire):
 
 
 class RunUnderWay(Wire):
-    """Progress of the current run: iterations, transfers or requests, or milliseconds if its phases
-    have a fixed duration."""
+    """Progress of the current run, counted in iterations, transfers or requests, or in milliseconds
+    if the phases have a fixed duration."""
 
     done: int
     of: int
@@ -1076,7 +1100,7 @@ class ProgressRecord(Wire):
 
 
 class Check(Wire):
-    """A conservation law that a run was checked against (contract 4)."""
+    """The check of a run against a conservation law (contract 4)."""
 
     law: str
     holds: bool
@@ -1087,43 +1111,44 @@ class IterationSamples(Wire):
     """One value per iteration of the measuring phase; all columns have the same length."""
 
     completion_ns: tuple[int, ...]
-    """From the first request to the last byte of the last server."""
+    """Time from the first request to the last byte from the last server."""
     dropped_packets: tuple[int, ...] | None = None
-    """Frames that switch ports dropped. None: drops are not known by iteration, as with a kernel's
-    queues, which only count the total; `ports` may have it."""
+    """Frames that switch ports dropped. None: drops are not known for each iteration, as with
+    kernel queues, which count only the total; `ports` may have this total."""
     retransmissions: tuple[int, ...]
     """Segments that the servers retransmitted."""
     timeouts: tuple[int, ...]
-    """Expiries of the servers' retransmission timers."""
+    """Number of times that the servers' retransmission timers expired."""
 
 
 class ConnectionSamples(Wire):
     """One value per connection of the workload over the measuring phase, in the order of the plan.
 
-    Bytes divided by busy time is the throughput of a connection while it had something to do, which
-    a fairness index compares (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+    Bytes divided by busy time is the throughput of a connection while it had work to do; the
+    fairness index is computed from these throughputs (Jain, Chiu and Hawe, DEC-TR-301, 1984).
     """
 
     client: tuple[str, ...]
-    """The node that opened it."""
+    """The node that opened the connection."""
     server: tuple[str, ...]
-    """The node that listened."""
+    """The node that accepted the connection."""
     bytes_received: tuple[int, ...]
     """Application bytes that the client received; real testbeds verify each byte."""
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received, requests included."""
     busy_ns: tuple[int, ...]
-    """Time that the client was busy: from the start of each iteration, transfer or request to its
-    last byte."""
+    """Total time for which the client was busy: from the start of each iteration, transfer or
+    request to the last byte."""
     retransmissions: tuple[int, ...]
     """Segments retransmitted by the ends that send data: by the server if clients only ask, by the
     client if only clients send, by both if both send."""
     timeouts: tuple[int, ...]
-    """Expiries of these ends' retransmission timers."""
+    """Number of times that the retransmission timers of these ends expired."""
     connect_ns: tuple[int, ...] | None = None
-    """For sessions: time until the control connection was open."""
+    """FTP only: time until the control connection was open."""
     login_ns: tuple[int, ...] | None = None
-    """For sessions: time from then until the session was ready for transfers."""
+    """FTP only: time from the opening of the control connection until the session was ready for
+    transfers."""
 
 
 class TransferSamples(Wire):
@@ -1140,7 +1165,7 @@ class TransferSamples(Wire):
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received."""
     first_byte_ns: tuple[int, ...] | None = None
-    """For files: when the first byte of data reached the client, or left it."""
+    """FTP only: when the first byte of the file reached the client (get) or left it (put)."""
 
 
 class RequestHistogram(Wire):
@@ -1153,7 +1178,7 @@ class RequestHistogram(Wire):
     from the sending of the request to the last byte. `first-byte`: from the sending of the request
     to the first byte."""
     phase: PhaseKind
-    """The phase that the requests were due in."""
+    """The phase in which the requests were due."""
     client: str
     """The node that asked."""
     server: str
@@ -1178,12 +1203,13 @@ class SecondSamples(Wire):
     connection: tuple[int, ...]
     """The row of ConnectionSamples."""
     start_ns: tuple[int, ...]
-    """From the start of the phase. The last row may cover a partial second."""
+    """Start of the second, counted from the start of the phase. The last row may cover only a part
+    of a second."""
     bytes_received: tuple[int, ...]
     """Application bytes that the client received."""
     bytes_sent: tuple[int, ...]
     """Application bytes of the client that the server received: on testbeds of real hosts, bytes
-    that its TCP has acknowledged."""
+    that the server's TCP has acknowledged."""
 
 
 class TransactionSamples(Wire):
@@ -1197,23 +1223,24 @@ class TransactionSamples(Wire):
     """Submissions that were due, or in flight when the phase began: the sum of `completed`,
     `network_errors`, `server_errors`, `not_met` and `unfinished`."""
     carried: tuple[int, ...] = ()
-    """Submissions in flight when the phase began. Empty in records of versions without it."""
+    """Submissions in flight when the phase began. Empty in records of versions that did not count
+    them."""
     not_met: tuple[int, ...]
-    """Submissions that were not begun: too many were in flight."""
+    """Submissions that were not begun, because too many were in flight."""
     completed: tuple[int, ...]
     """Submissions that ended in the phase without an error."""
     unfinished: tuple[int, ...]
     """Submissions in flight when the phase ended."""
     page_elements: tuple[int, ...]
-    """Answers of HTTP with success."""
+    """Number of successful HTTP responses."""
     network_errors: tuple[int, ...]
-    """Submissions that failed on their connection: refused, cut, timed out."""
+    """Submissions whose connection failed: it was refused, was cut or timed out."""
     server_errors: tuple[int, ...]
-    """Submissions that the application refused or failed at: 4xx, 5xx, or another page."""
+    """Submissions that the application refused or could not process: 4xx, 5xx, or a wrong page."""
     bytes_read: tuple[int, ...]
-    """Headers included."""
+    """Bytes, including headers."""
     bytes_written: tuple[int, ...]
-    """Headers included."""
+    """Bytes, including headers."""
 
 
 class TransactionErrors(Wire):
@@ -1231,29 +1258,29 @@ class TransactionErrors(Wire):
 
 
 class StatisticsSamples(Wire):
-    """Statistics of a generator at intervals, cumulative from the start of the measuring phase: the
-    last row of a generator is the whole phase."""
+    """Statistics of each load generator at intervals. They are cumulative from the start of the
+    measuring phase, so the last row of a generator is about the whole phase."""
 
     client: tuple[str, ...]
     """The generator."""
     at_ns: tuple[int, ...]
     """Time since the phase began."""
     users: tuple[int, ...]
-    """Number of its users."""
+    """Number of the generator's users."""
     page_elements: tuple[int, ...]
-    """Answers of HTTP with success."""
+    """Number of successful HTTP responses."""
     transactions: tuple[int, ...]
     """Operations that ended without an error."""
     network_errors: tuple[int, ...]
-    """Submissions that failed on their connection."""
+    """Submissions whose connection failed."""
     server_errors: tuple[int, ...]
-    """Submissions that the application refused or failed at."""
+    """Submissions that the application refused or could not process."""
     bytes_read: tuple[int, ...]
-    """Headers included."""
+    """Bytes, including headers."""
     bytes_written: tuple[int, ...]
-    """Headers included."""
+    """Bytes, including headers."""
     response_sum_ns: tuple[int, ...]
-    """Response times of all page elements together."""
+    """Sum of the response times of all page elements."""
     not_met: tuple[int, ...]
     """Submissions that were due and not begun."""
 
@@ -1304,19 +1331,21 @@ class RecordNode(Wire):
 
     kind: Literal["host", "zone", "switch"]
     group: str
-    """Group of the host or zone; a switch is a group of its own."""
+    """Group of the host or zone; for a switch, its own name."""
     clock: str
-    """Name of the clock of its timestamps. Timestamps of different clocks must not be compared."""
+    """Name of the clock from which the node's timestamps come. Timestamps of different clocks must
+    not be compared."""
     cpus: float | None = Field(default=None, gt=0)
     """Number of CPUs that a host may use; `host_cpu_ns` is their busy time. In namespaces: the CPUs
-    that its processes are pinned to, or less with a quota. In the simulator: one for each of its
-    interfaces whose frames cost processor time, and one for packets that stay inside the host.
-    None: not known, or frames cost the simulated host no processor time."""
+    to which the host's processes are pinned, or less with a quota. In the simulator: one for each
+    interface whose frames cost processor time, and one for packets that stay inside the host. None:
+    the number is not known, or frames cost the simulated host no processor time."""
     environment: str | None = None
-    """Name of the file that describes its machine, `captures/nodes/<name>.json`. None:
-    it was simulated, or nothing was captured."""
+    """Name of the file that describes the node's machine, `captures/nodes/<name>.json`. None: the
+    node was simulated, or nothing was captured."""
     read_at_ns: tuple[int, ...] | None = None
-    """When its counters were read at each edge, by its clock; None: at the edge itself."""
+    """When the node's counters were read for each edge, on the node's clock; None: at the edge
+    itself."""
 
 
 class Edge(Wire):
@@ -1327,8 +1356,8 @@ class Edge(Wire):
     at_ns: int
     """By the clock of the run's first client."""
     quiet_ns: int | None = None
-    """At the end of a phase: when the last of its traffic had arrived, by the same clock. Counters
-    are read later. None: they were read at the end itself."""
+    """For the end of a phase: when the last traffic of the phase had arrived, on the same clock.
+    Counters are read after this. None: they were read at the end of the phase itself."""
 
 
 MEASURE_START: Final = "measure-start"
@@ -1338,14 +1367,15 @@ MAXIMA: Final = ("queue_bytes_max",)
 """Readings that are the largest value so far instead of a count."""
 
 Readings = dict[str, tuple[int | None, ...]]
-"""Counter -> its value at each edge; None: it was not read there."""
+"""Counter -> the values at all edges; None: the counter was not read at this edge."""
 Edges = tuple[int | None, int | None]
-"""Indices of the edges at the start and the end of a phase; None: counters were not read there."""
+"""Indices of the edges at the start and at the end of a phase; None: no counters were read
+there."""
 
 
 def growth_between(name: str, values: tuple[int | None, ...], edges: Edges) -> int | None:
-    """Growth of a counter between two edges; for one of `MAXIMA`, the maximum of the run so far.
-    None: the counter was not read at both edges."""
+    """Growth of a counter between two edges; for counters in `MAXIMA`, the maximum since the run
+    began. None: the counter was not read at both edges."""
     first, last = edges
     if first is None or last is None:
         return None
@@ -1365,61 +1395,65 @@ class Series(Wire):
     """A row of ConnectionSamples; None: the samples are not of a connection."""
     instrument: InstrumentKind
     at_ns: tuple[int, ...]
-    """By the node's clock."""
+    """Times of the samples, on the node's clock."""
     values: dict[str, tuple[int | None, ...]]
-    """Counters since the run began, and momentary states; None: the value could not be read."""
+    """Name -> values: of a counter since the run began, or of a level such as the length of a
+    queue. None: the value could not be read."""
 
 
 HARDWARE_COUNTERS: Final = "hardware counters"
-"""The property of a run's environment that says why cycles and instructions are not counted, or
-that the counts leave out kernel work."""
+"""Key in a run's environment: why cycles and instructions are not counted, or that the counts do
+not include kernel work."""
 DEPARTURES: Final = "different from the study"
-"""The property of a run's environment that lists settings which the testbed does not impose, one
-sentence per line; older records have all sentences in one line."""
+"""Key in a run's environment: a list of the settings that the testbed does not impose, one sentence
+per line; older records have all sentences in one line."""
 DISTURBED_ATTEMPTS: Final = "attempts that the machine disturbed, before the one that is shown"
-"""The name of the limit that gives the number of repeated attempts of a run."""
+"""Name of the limit that counts the repeated attempts of a run."""
 
 
 class TestbedLimit(Wire):
-    """A resource of a real testbed and the amount that the run used. Above `allowed`, the run
-    measured the testbed instead of the network under study."""
+    """A resource of a real testbed, and how much of it the run used. If this is more than
+    `allowed`, the run measured the testbed instead of the network under study."""
 
     __test__: ClassVar[bool] = False  # not a test case, whatever its name suggests to pytest
 
     name: str
-    """The resource: the switch's processor, the lateness of its clock, the backlog queue …"""
+    """The resource, such as the processor of the switch or the backlog queue."""
     value: float | None = None
-    """Amount that the run used; None: it could not be measured."""
+    """How much the run used; None: this could not be measured."""
     allowed: float
     """Largest acceptable value."""
     unit: str = ""
     """Unit of `value` and `allowed`; empty for a count."""
     exceeded: bool
     invalidates: bool = False
-    """Whether the run is invalid for this reason only."""
+    """Whether the run is invalid only because of this limit."""
     evidence: str = ""
     """Where the value was read, and the raw reading."""
 
 
 class Reconciliation(Wire):
-    """Two instruments that counted the same quantity, or quantities in a known ratio."""
+    """A comparison of two instruments that counted the same quantity, or quantities with a known
+    ratio."""
 
     check: str
-    """The two equal quantities, the left instrument first: `frames that servers sent = frames that
-    the switch received`."""
+    """The two quantities that should be equal, the left one first: `frames that servers sent =
+    frames that the switch received`."""
     left: float
     right: float
     difference: float
     """Left minus right."""
     tolerance: float
-    """The largest difference, in either direction, that the instruments themselves can explain."""
+    """The largest difference, in either direction, that the inaccuracy of the instruments can
+    explain."""
     explained: str | None = None
     """The cause of the difference, if known."""
     holds: bool
 
 
 class RunRecord(Wire):
-    """The outcome of one run. A failed one says why; one that breaks a law is kept as invalid."""
+    """The outcome of one run. A failed run has the reason in `error`; a run that breaks a
+    conservation law is kept, with the status `invalid`."""
 
     kind: Literal["run"] = "run"
     run: str
@@ -1428,46 +1462,47 @@ class RunRecord(Wire):
     seed: str
     status: Literal["ok", "invalid", "failed"]
     mode: Literal["closed-form", "per-hop"] | None = None
-    """Mode of the simulator: most hops in closed form, or one event per hop, which is slower and
-    can express PAUSE. None: the run was not simulated."""
+    """Mode of the simulator: most hops are computed in closed form, or each hop is an event, which
+    is slower but can model PAUSE. None: the run was not simulated."""
     error: str | None = None
     checks: tuple[Check, ...] = ()
     nodes: dict[str, RecordNode] = Field(default_factory=dict)
     phases: tuple[PhaseTimes, ...] = ()
-    """One of them is the measuring phase, unless the run failed or is published."""
+    """The phases that ended; one is the measuring phase, unless the run failed or is published."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
     counters: dict[str, Readings] = Field(default_factory=dict)
-    """Node -> its counters since the run began."""
+    """Node -> the node's counters since the run began."""
     ports: dict[str, dict[str, Readings]] = Field(default_factory=dict)
-    """Node -> port or interface -> its counters since the run began."""
+    """Node -> port or interface -> the port's counters since the run began."""
     series: tuple[Series, ...] = ()
     limits: tuple[TestbedLimit, ...] = ()
-    """Whether the testbed itself was the limit; empty for the simulator, which has none."""
+    """Whether the testbed itself limited the run; empty for the simulator, which has no such
+    limits."""
     reconciliation: tuple[Reconciliation, ...] = ()
-    """Counts of independent instruments, compared with each other."""
+    """Comparisons between the counts of independent instruments."""
     environment: dict[str, str] = Field(default_factory=dict)
     """Properties of the machine, such as `kernel` and `testbed`; empty for the simulator."""
     scaled_by: str | None = None
-    """Factor that multiplied all link rates of the study, such as `1/20`; None: they were not
-    changed."""
+    """Factor by which all link rates of the study were multiplied, such as `1/20`; None: they were
+    not changed."""
     published: dict[str, float] = Field(default_factory=dict)
-    """Metric -> its value, for a published run."""
+    """For a published run: metric -> value."""
     published_rounding: dict[str, float] = Field(default_factory=dict)
-    """Metric -> one unit of the last digit of its published value."""
+    """For a published run: metric -> one unit of the last digit of the published value."""
 
     @property
     def measure(self) -> PhaseTimes | None:
-        """The measuring phase; None: the run did not get there."""
+        """The measuring phase; None: the run did not complete it."""
         return self.phase("measure")
 
     def phase(self, kind: PhaseKind) -> PhaseTimes | None:
-        """A phase of that kind; None: the run had none, or did not get there."""
+        """The phase of this kind; None: the run had no such phase, or did not complete it."""
         return next((phase for phase in self.phases if phase.kind == kind), None)
 
     def edges_of(self, kind: PhaseKind) -> Edges:
-        """Indices in `edges` of the start and the end of a phase of that kind. The end of one phase
-        may also be the start of the next. None: counters were not read there."""
+        """Indices in `edges` of the start and the end of the phase of this kind. The edge at the
+        end of a phase may also be the start of the next one. None: no counters were read there."""
         names = {edge.name: place for place, edge in enumerate(self.edges)}
         kinds = [phase.kind for phase in self.phases]
         place = kinds.index(kind) if kind in kinds else -1
@@ -1484,9 +1519,9 @@ class RunRecord(Wire):
         return None if table is None else sum(table.bytes_received)
 
     def growth(self, readings: Readings, phase: PhaseKind = "measure") -> dict[str, int]:
-        """Growth of counters over a phase; for `MAXIMA`, the maximum of the run so far.
-
-        A counter that was not read at both edges is left out: missing is not zero.
+        """Growth of counters over a phase; for counters in `MAXIMA`, the maximum since the run
+        began. A counter that was not read at both edges is left out, since a missing value is not
+        zero.
         """
         edges = self.edges_of(phase)
         grown = {name: growth_between(name, values, edges) for name, values in readings.items()}

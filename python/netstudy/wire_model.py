@@ -13,17 +13,17 @@ UINT32_MAX: Final = 2**32 - 1
 
 
 class Wire(Described, BaseModel):
-    """Base of everything on the wire: immutable, and closed against unknown fields."""
+    """Base of everything on the wire: immutable, and without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)
 class Said:
-    """Name and description of a setting in studies and profiles, if not the default ones. The
-    default name is the field's name without its unit, the default description the words of that
-    name."""
+    """Name and description of a setting in studies and profiles, if they differ from the defaults.
+    The default name is the field's name without the unit; the default description consists of the
+    words of this name."""
 
     name: str | None = None
     what: str | None = None
-    """Description of the setting's values, for messages: "a way of loss recovery"."""
+    """Description of the values of the setting, for messages: "a way of loss recovery"."""

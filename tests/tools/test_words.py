@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.report import readme
 from tools.words import _hits, _texts
 
 
@@ -39,6 +40,11 @@ def test_a_phrase_is_found_in_pages_docstrings_and_comments(
 @pytest.mark.parametrize("sentence", ["It says what is wrong.", "What does it do?"])
 def test_questions_are_no_hits(tmp_path: Path, sentence: str) -> None:
     assert found(tmp_path, "page.md", f"{sentence}\n") == []
+
+
+def test_sentences_of_the_report_in_a_readme_are_not_read(tmp_path: Path) -> None:
+    page = f"{readme.BEGIN}\nThe file beside it.\n{readme.END}\nThe switch alone drops.\n"
+    assert found(tmp_path, "page.md", page) == ["alone"]
 
 
 def test_code_is_not_read(tmp_path: Path) -> None:

@@ -313,6 +313,7 @@ def main() -> None:
         if find_program(name) is None:
             raise SystemExit(f"{name} is not installed: sudo apt-get install {package}")
     if not arguments.inside:
+        # The same program again: only a new process can be the first of a pid namespace.
         command = [sys.executable, "-m", "tools.bench.brokerage", *sys.argv[1:], "--inside"]
         raise SystemExit(subprocess.run(sandbox_command(command)).returncode)
     enter()

@@ -232,6 +232,7 @@ def our_client(
     for line in process.lines():
         match wire.AGENT_RECORD.validate_json(line):
             case wire.PhaseRecord(name="warm-up"):
+                # The sessions are logged in: log-ins are not part of the transfer's cost.
                 spent -= server_cpu_s() if server_cpu_s else 0.0
                 process.tell(to_json(wire.GoCommand()))
             case wire.PhaseRecord(name="measure"):
@@ -325,6 +326,7 @@ def main() -> None:
         if find_program(program) is None:
             raise SystemExit(f"{program} is not installed: sudo apt-get install {program}")
     if not arguments.inside:
+        # The same program again: only a new process can be the first of a pid namespace.
         command = [sys.executable, "-m", "tools.bench.ftp", *sys.argv[1:], "--inside"]
         raise SystemExit(subprocess.run(sandbox_command(command)).returncode)
     enter()

@@ -214,6 +214,7 @@ def ours(case: Case, seconds: int, cpu: int) -> Turn:
         quotes=1,
         statistics_every_ns=10**9,
         request_timeout_ns=10 * 10**9,
+        # The same random numbers in each turn, so that turns differ only by the machine.
         seed="00" * 8,
         number=0,
         warmup=UntilCount(count=0),
@@ -308,6 +309,7 @@ def main() -> None:
         if find_program(program) is None:
             raise SystemExit(f"{program} is not installed: sudo apt-get install {package}")
     if not arguments.inside:
+        # The same program again: only a new process can be the first of a pid namespace.
         command = [sys.executable, "-m", "tools.bench.http", *sys.argv[1:], "--inside"]
         raise SystemExit(subprocess.run(sandbox_command(command)).returncode)
     enter()

@@ -8,7 +8,7 @@ use crate::control::Events;
 use crate::output::Output;
 use crate::tallies::Tallies;
 
-/// Inputs and outputs of the traffic thread.
+/// Everything that the traffic thread works with: the plan, the output, events and counters.
 pub(crate) struct Agent<'a> {
     pub(crate) plan: &'a AgentPlan,
     pub(crate) output: Arc<Output>,

@@ -3,9 +3,9 @@
 use netstudy_records::{AgentRecord, Answers, Latency, PhaseKind, RequestsOf};
 use netstudy_units::Time;
 
-/// Records that a request due at `intended` was answered at `ended`. `over` is the end of the phase's
-/// duration; none: the phase still runs. An answer after that end counts as unanswered if the request
-/// was due before it.
+/// Records that a request due at `intended` was answered at `ended`. `over` is the time at which
+/// the phase ended; none: the phase still runs. A request that was due before `over` but answered
+/// after it counts as unanswered.
 pub(crate) fn note_answer(answers: &mut Answers, intended: Time, ended: Time, over: Option<Time>) {
     match over {
         None => answers.latencies.record(ended.since(intended).as_ns()),

@@ -1,4 +1,4 @@
-//! Builds the application of an agent from its plan.
+//! Builds the application that an agent runs, given the plan.
 
 use netstudy_records as records;
 use netstudy_records::{AgentPlan, ProbePlan};
@@ -7,8 +7,8 @@ use netstudy_workload::{
     Application, Beside, Companion, Phases, Probe, RequestServer, RequestShape, Traffic, Until,
 };
 
-/// The agent holds between phases until the controller says `go`, so that counters are read while no
-/// traffic flows.
+/// After each phase, the agent pauses until the controller sends `go`, so that counters are read
+/// while no traffic flows.
 pub(crate) const HOLD: bool = true;
 
 /// The phases of a plan.
@@ -20,7 +20,7 @@ pub(crate) fn phases(warmup: records::Until, measure: records::Until) -> Phases 
     Phases { warmup: until(warmup), measure: until(measure), hold: HOLD }
 }
 
-/// The workload, joined with the plan's probe.
+/// An application that runs the workload and, if the plan has one, the probe.
 pub(crate) fn beside<T: Traffic + 'static>(
     plan: &AgentPlan,
     connections: u32,
@@ -40,7 +40,7 @@ pub(crate) fn beside<T: Traffic + 'static>(
         ProbePlan::Server { request_bytes, response_bytes, .. } => {
             let shape = RequestShape { request_bytes, response_bytes };
             shape.check()?;
-            // Only the probe's client has an idle phase; its server only answers.
+            // Only the client of the probe has an idle phase; the server only answers requests.
             Ok(both(workload, connections, RequestServer::new(shape), 0))
         }
         ProbePlan::Client {

@@ -22,15 +22,15 @@ use crate::tallies::Tally;
 
 /// Largest number of bytes per read: a longer read would delay timed actions.
 const READ_BYTES: usize = 128 * 1024;
-/// Most pieces sent in one flush, for the same reason.
+/// Largest number of pieces sent per flush: more pieces would delay timed actions.
 const PIECES_MAX: u32 = 16;
 
-/// The bytes that all connections send, and a buffer to read into.
+/// The random bytes that all connections send slices of, and a buffer to read into.
 #[derive(Debug)]
 pub(crate) struct Bytes {
     random: Vec<u8>,
-    /// The same bytes as a file in memory, from which the kernel sends without copying; none: data are
-    /// sent with copies.
+    /// The same bytes as a file in memory, which the kernel can send without copying (sendfile).
+    /// None: sent data are copied.
     file: Option<File>,
     buffer: Vec<u8>,
 }
@@ -55,13 +55,13 @@ fn in_memory(bytes: &[u8]) -> Result<File, Failure> {
 /// State of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Neither end has opened it yet.
+    /// The connection has not been opened yet.
     Absent,
     /// This end is opening it.
     Connecting,
     /// This end has sent its greeting and waits for the peer's answer.
     Greeting,
-    /// It carries the application's bytes.
+    /// Open: it carries the application's bytes.
     Open,
     /// The peer has closed it.
     Closed,
@@ -78,13 +78,14 @@ pub(crate) struct Connection {
     /// Bytes that the application has written but the kernel has not accepted yet.
     pending: u64,
     received: Cursor,
-    /// The application has closed its direction: the FIN follows the last byte.
+    /// The application has finished sending: a FIN follows the last byte.
     closes: bool,
     /// Events that epoll is registered for.
     pub(crate) interest: EpollFlags,
-    /// When the peer was last heard, or when this end began to wait for it.
+    /// When the last data or acknowledgment came from the peer, or when this end began to wait for
+    /// the peer.
     pub(crate) last: Time,
-    /// Acknowledged bytes of the greeting, which are not the application's.
+    /// Acknowledged bytes of the greeting, to be subtracted: they are not the application's bytes.
     pub(crate) acknowledged_before: u64,
 }
 
@@ -93,9 +94,9 @@ pub(crate) struct Connection {
 pub(crate) enum Read {
     /// No data were available.
     Nothing,
-    /// Bytes received in total, before this read and including it.
+    /// Total bytes received before this read (`before`) and after it (`total`).
     Bytes { before: u64, total: u64 },
-    /// The peer has closed its direction.
+    /// The peer has finished sending (FIN).
     End,
 }
 
@@ -115,12 +116,12 @@ impl Connection {
         }
     }
 
-    /// True if this agent opens the connection; false if it listens and its peer opens the connection.
+    /// True if this agent opens the connection; false if it accepts the connection from the peer.
     pub(crate) const fn is_ours(&self) -> bool {
         matches!(self.plan, ConnectionPlan::Open { .. })
     }
 
-    /// Sets the state and the counters of a connection whose socket has been created.
+    /// Sets the state and the counters, once the socket has been created.
     pub(crate) fn set(&mut self, state: State, tally: Arc<Tally>, now: Time) {
         self.state = state;
         self.tally = Some(tally);
@@ -155,7 +156,7 @@ impl Connection {
         self.pending += bytes;
     }
 
-    /// Closes the application's direction after the queued bytes.
+    /// Sends a FIN after the queued bytes.
     pub(crate) fn close(&mut self) {
         self.closes = true;
     }
@@ -180,7 +181,8 @@ impl Connection {
         let tally = self.tally();
         tally.set_sent(self.sent.passed());
         if self.closes && self.pending == 0 {
-            // Shutdown fails if the other end has closed the connection; the next read reports that.
+            // The shutdown fails if the other end has closed the connection; the next read reports
+            // that.
             let _ = tally.stream.shutdown(std::net::Shutdown::Write);
         }
         Ok(self.sent.passed() > before)
@@ -191,7 +193,8 @@ impl Connection {
             let mut offset = piece.start.cast_signed() as i64;
             return sendfile64(self.stream(), file, Some(&mut offset), piece.len());
         }
-        // More pieces of the message follow: let the kernel fill the segment (MSG_MORE).
+        // If more pieces of the message follow, MSG_MORE lets the kernel wait until the segment is
+        // full.
         let more = (piece.len() as u64) < self.pending;
         let more =
             if more { MsgFlags::from_bits_retain(libc::MSG_MORE) } else { MsgFlags::empty() };

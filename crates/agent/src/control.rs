@@ -1,5 +1,5 @@
-//! The controller's commands. A thread of their own reads them, so that traffic never waits for
-//! commands, and ends the process when the controller has gone away.
+//! The controller's commands. A separate thread reads them, so that traffic never waits for
+//! commands. It also ends the process when the controller has gone away.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -21,9 +21,10 @@ use crate::input::{Input, Lines};
 use crate::output::Output;
 use crate::sampling::Snapshots;
 
-/// Time between the time limit and the forced end of the process: the traffic thread can end first.
+/// Time between the time limit and the forced end of the process, so that the traffic thread can
+/// end by itself first.
 const GRACE: Duration = Duration::from_secs(1);
-/// Exit code of a process that ends before its controller stops it.
+/// Exit code of a process that this thread ends early.
 const ENDED_EARLY: i32 = 3;
 
 /// Messages to the traffic thread.
@@ -44,7 +45,7 @@ pub(crate) enum Interruption {
     TimeLimit,
 }
 
-/// Queue of events for the traffic thread (commands, the time limit); an eventfd wakes its epoll.
+/// Queue of events (commands, the time limit) for the traffic thread, which is woken by an eventfd.
 #[derive(Debug)]
 pub(crate) struct Events {
     said: Mutex<VecDeque<Event>>,
@@ -64,7 +65,7 @@ impl Events {
         &self.wake
     }
 
-    /// Takes the events that the traffic thread has not seen yet.
+    /// Takes all queued events.
     pub(crate) fn hear(&self) -> VecDeque<Event> {
         // The read fails if there is nothing to read, which is harmless.
         let _ = self.wake.read();
@@ -97,7 +98,7 @@ enum Wakening {
 }
 
 impl Control {
-    /// Starts the thread. From now on the process ends by itself after `time_limit_ms`.
+    /// Starts the thread, which ends the process after `time_limit_ms`.
     pub(crate) fn start(
         lines: Lines,
         time_limit_ms: u64,
@@ -177,8 +178,8 @@ impl Control {
         }
     }
 
-    /// Waits for SIGTERM or the time limit after `stop`, while the last records are written. Standard
-    /// input may end now.
+    /// Called after `stop`, while the last records are written: waits for SIGTERM or the time
+    /// limit. The end of standard input is no longer an error.
     fn watch_the_end(&self) {
         let mut fds = [PollFd::new(self.terminations.as_fd(), PollFlags::POLLIN)];
         wait_for(&mut fds, self.deadline);
@@ -209,7 +210,7 @@ pub(crate) fn time_limit_message(time_limit_ms: u64) -> String {
 /// Waits for one of `fds` until `deadline`.
 fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     loop {
-        // Rounded up: a timeout of 0 would make this loop spin during the last millisecond.
+        // Rounded up, because a timeout of 0 would make this loop spin during the last millisecond.
         let left = deadline.saturating_duration_since(Instant::now()).as_micros().div_ceil(1000);
         let timeout = PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX);
         match poll(fds, timeout) {
@@ -220,8 +221,8 @@ fn wait_for(fds: &mut [PollFd<'_>], deadline: Instant) {
     }
 }
 
-/// Blocks SIGTERM for this process and the threads that it starts, and returns a descriptor that reads
-/// the signal instead.
+/// Blocks SIGTERM for this process and the threads that it starts, and returns a descriptor from
+/// which the signal can be read instead.
 fn take_over_terminations() -> Result<SignalFd, Failure> {
     let signals = SigSet::from(Signal::SIGTERM);
     signals.thread_block().map_err(Failure::run("blocking SIGTERM"))?;

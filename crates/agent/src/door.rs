@@ -12,10 +12,10 @@ use crate::socket;
 
 /// Time within which a new connection must send its greeting.
 const GREETING_TIME: Duration = Duration::from_secs(5);
-/// Most connections whose greeting may be incomplete at a time.
+/// Largest number of connections that may be greeting at the same time.
 const GREETERS_MAX: usize = 256;
 
-/// A connection of the plan that a peer opens.
+/// A connection of the plan that a peer will open.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     local: IpAddr,
@@ -35,7 +35,7 @@ struct Greeter {
     until: Instant,
 }
 
-/// The listeners, and connected peers whose greeting is not complete yet.
+/// The listeners, and the connected peers that have not sent a complete greeting yet.
 #[derive(Debug)]
 pub(crate) struct Door {
     pub(crate) listeners: Vec<TcpListener>,
@@ -53,7 +53,7 @@ pub(crate) enum Greeted {
     NotYet,
     /// The connection was refused and closed.
     Refused,
-    /// The greeting is valid: this is the connection with this number.
+    /// The greeting is valid; it names the connection with this number.
     Welcome(u32, TcpStream),
 }
 
@@ -90,15 +90,15 @@ impl Door {
         self.greeters.iter().any(Option::is_some)
     }
 
-    /// Accepts the next peer at a listener. Returns the slot of the peer, whose greeting is awaited;
-    /// none: no peer has connected, or the peer was refused.
+    /// Accepts the next peer at a listener. Returns the slot in which the peer waits until its
+    /// greeting is complete; none: no peer has connected, or the peer was refused.
     pub(crate) fn accept(
         &mut self,
         listener: usize,
     ) -> Result<Option<(usize, &TcpStream)>, Failure> {
         let (stream, peer) = match self.listeners[listener].accept() {
             Ok(come) => come,
-            // The peer closed the connection before it was accepted: accept(2).
+            // The peer closed the connection before this end could accept it: accept(2).
             Err(error) if is_passing(&error) => return Ok(None),
             Err(error) => return Err(Failure::run("accepting a connection")(error)),
         };
@@ -123,7 +123,7 @@ impl Door {
         Ok(Some((place, &greeter.stream)))
     }
 
-    /// Reads more of a greeting.
+    /// Reads more bytes of a greeting.
     pub(crate) fn hear(&mut self, place: usize) -> Greeted {
         let Some(greeter) = &mut self.greeters[place] else { return Greeted::NotYet };
         match greeter.stream.read(&mut greeter.said[greeter.heard..]) {
@@ -168,7 +168,8 @@ impl Door {
         Greeted::Refused
     }
 
-    /// Numbers of refused connections so far; none for an agent that does not listen.
+    /// The record of how many connections were refused so far; none for an agent that does not
+    /// listen.
     pub(crate) fn record(&self) -> Option<AgentRecord> {
         let Self { wrong_address, wrong_token, .. } = *self;
         (!self.listeners.is_empty()).then_some(AgentRecord::Refused { wrong_address, wrong_token })

@@ -1,8 +1,9 @@
 //! The poll loop: drives an application over the kernel's TCP.
 //!
-//! One thread waits for all sockets, the application's next action and the controller at the same
-//! time. It passes events to the application and takes actions from [`Application::poll`]. Before the
-//! thread polls for a timed action, it reports acknowledgments to an application that asks for them.
+//! One thread waits for all of these at the same time: sockets, the application's next action, and
+//! the controller. It passes events to the application and takes actions from
+//! [`Application::poll`]. If the application asks for acknowledgments, the thread reports them
+//! before each timed action.
 
 use std::net::SocketAddr;
 use std::ops::Range;
@@ -33,15 +34,15 @@ use crate::socket;
 use crate::tallies::{Carried, Tally};
 use crate::tcp_info;
 
-/// Epoll keys of the controller and the timer. The key of a connection is its number; keys of
-/// listeners and of greeting peers have a bit that no connection number has.
+/// Epoll keys of the controller and the timer. The key of a connection is its number. The keys of
+/// listeners and of greeting peers have a bit set that is never set in a connection number.
 const CONTROLLER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 const LISTENER: u64 = 1 << 62;
 const GREETER: u64 = 1 << 61;
 
-/// During a series of due actions, events are polled at least this often. A longer interval delays
-/// responses; a shorter one delays due actions.
+/// While many actions are due one after the other, the thread still polls for events at least this
+/// often. A longer interval would delay responses; a shorter one would delay actions.
 const LOOK_INTERVAL: Duration = Duration::from_us(100);
 
 /// Connections whose greeting takes too long are closed at least this often.
@@ -75,17 +76,17 @@ struct Driver<'a> {
     timer_at: Time,
     /// When the driver last polled for events.
     looked: Time,
-    /// Time of the application's last event or timed poll.
+    /// When the application was last called: time of the last event or timed poll.
     told: Time,
     recorder: Recorder,
-    /// None: seconds are not recorded.
+    /// The table of seconds; none: seconds are not recorded.
     seconds: Option<Seconds>,
     workload_connections: u32,
     lateness: Lateness,
     progress: Progress,
     silence_limit: Option<Duration>,
     silence_check: Time,
-    /// The application waits for the controller.
+    /// True while the application waits for the controller's `go`.
     holds: bool,
 }
 
@@ -109,7 +110,8 @@ impl<'a> Driver<'a> {
         }
         let (plan, clock) = (agent.plan, Clock::new());
         let connections: Vec<_> = plan.connections.iter().copied().map(Connection::new).collect();
-        // A server may receive nothing for a long time, so only clients report silence and progress.
+        // Only clients report silence and progress, because a server may rightly receive nothing
+        // for a long time.
         let asks = connections.iter().any(Connection::is_ours);
         let limit_ms = plan.silence_limit_ms.filter(|_| asks);
         Ok(Self {
@@ -152,7 +154,7 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Performs due actions, for at most `LOOK_INTERVAL`: then events must be polled.
+    /// Performs due actions for at most `LOOK_INTERVAL`, after which events must be polled.
     fn act(&mut self) -> Result<(), Failure> {
         let until = self.clock.now() + LOOK_INTERVAL;
         loop {
@@ -160,7 +162,8 @@ impl<'a> Driver<'a> {
             if due > now || now > until {
                 return Ok(());
             }
-            // An action that follows from an event is due at the time of the event; others are timed.
+            // An action that answers an event is due at the time of that event; all others are
+            // timed actions.
             let is_timed = due != self.told;
             if is_timed {
                 self.told = now;
@@ -182,7 +185,8 @@ impl<'a> Driver<'a> {
                 if self.recorder.wants_losses(connection) {
                     self.tell_losses(connection)?;
                 }
-                // If the peer already owed data, a new request must not restart its silence limit.
+                // If this end already waits for the peer, a new request must not restart the time
+                // of its silence.
                 let is_waited_for = self.is_waited_for(connection);
                 let own = &mut self.connections[connection as usize];
                 own.write(bytes);
@@ -225,9 +229,9 @@ impl<'a> Driver<'a> {
         self.connections.iter().map(|one| (one.received(), one.sent())).collect()
     }
 
-    /// Adds rows to the table of seconds if a second of the measuring phase has ended. If the phase ends
-    /// after a count, seconds are recorded until the agent is stopped: the end of the phase is known only
-    /// once all clients have ended.
+    /// Adds rows to the table of seconds if a second of the measuring phase has ended. A phase that
+    /// ends after a count of samples has no known end until all clients have finished, so in that
+    /// case seconds are recorded until the agent is stopped.
     fn note_second(&mut self, now: Time) -> Result<(), Failure> {
         if self.end_of_second() > now {
             return Ok(());
@@ -251,7 +255,8 @@ impl<'a> Driver<'a> {
         self.connections[..self.workload_connections as usize].iter().map(carried).collect()
     }
 
-    /// Reports acknowledged bytes to the application: the kernel has no events for acknowledgments.
+    /// Reports acknowledged bytes to the application. They are polled, because the kernel sends no
+    /// event when an acknowledgment arrives.
     fn tell_acknowledgments(&mut self, now: Time) -> Result<(), Failure> {
         if !self.application.hears_acknowledgments() {
             return Ok(());
@@ -319,7 +324,8 @@ impl<'a> Driver<'a> {
             Err(Errno::EAGAIN | Errno::EINTR) => return Ok(()),
             Err(error) => return Err(self.broken(number, error.desc())),
         }
-        // The peer has answered, so it has acknowledged the whole greeting: this count is the offset.
+        // The peer has answered, so the whole greeting is acknowledged: subtract this count from
+        // later ones.
         let connection = &mut self.connections[number as usize];
         connection.acknowledged_before = tcp_info::bytes_acknowledged(connection.stream())
             .map_err(Failure::run("reading TCP_INFO"))?;
@@ -338,7 +344,7 @@ impl<'a> Driver<'a> {
         self.flush(number)
     }
 
-    /// Hands written data to the kernel, and waits for buffer space if some are left.
+    /// Hands written data to the kernel. If the buffer is full, asks epoll to report free space.
     fn flush(&mut self, number: u32) -> Result<(), Failure> {
         let connection = &mut self.connections[number as usize];
         if connection.state != State::Open {
@@ -374,7 +380,7 @@ impl<'a> Driver<'a> {
     fn wait(&mut self) -> Result<bool, Failure> {
         let due = self.application.next_action();
         let is_near = due != Time::NEVER && self.clock.is_near(due);
-        // `due` is too near to sleep. In a series of such actions, events are still polled now and then.
+        // `due` is too near to sleep, but events must still be polled every `LOOK_INTERVAL`.
         if is_near && self.clock.now() < self.looked + LOOK_INTERVAL {
             self.clock.spin_until(due);
             return Ok(true);
@@ -414,7 +420,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Longest time to wait for events: some conditions are checked at intervals.
+    /// The longest time to wait for events, because some conditions are checked at intervals.
     fn patience(&self) -> EpollTimeout {
         let silence_ms = self.silence_limit.map(|limit| limit.as_ns() / 1_000_000 / 8 + 1);
         let door_ms = self.door.is_busy().then_some(u64::from(DOOR_CHECK_MS));
@@ -446,7 +452,8 @@ impl<'a> Driver<'a> {
             State::Connecting => self.greet(number),
             State::Greeting => self.hear_welcome(number),
             State::Open => {
-                // Writing comes first: data that waits for buffer space is older than data that just arrived.
+                // Writing comes first, because data that waits for buffer space is older than data
+                // that just arrived.
                 if what.contains(EpollFlags::EPOLLOUT) {
                     self.flush(number)?;
                 }
@@ -544,7 +551,8 @@ impl<'a> Driver<'a> {
         self.application.owed(number, self.connections[number as usize].received())
     }
 
-    /// True while the agent waits for its peer: to answer, to send data, or to read data still buffered.
+    /// True while the agent waits for the peer: for its greeting, for its data, or for it to read
+    /// the data that this end has buffered.
     fn is_waited_for(&self, number: u32) -> bool {
         let connection = &self.connections[number as usize];
         match connection.state {
@@ -561,7 +569,8 @@ impl<'a> Driver<'a> {
             return Ok(());
         }
         self.silence_check = now + limit.div(8);
-        // The workload is checked first: a probe that still runs must not hide its silence.
+        // The probe's connections count only if no peer of the workload is awaited: a probe that
+        // still runs must not hide a silent workload.
         let (workload, all) = (self.workload_connections, self.connections.len() as u32);
         let heard = self.heard(0..workload).or_else(|| self.heard(workload..all));
         if heard.is_some_and(|heard| heard + limit <= now) {
@@ -572,7 +581,8 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// When one of the awaited peers was last heard; none: no peer is awaited.
+    /// When any of the peers that the agent waits for last sent something; none: it waits for no
+    /// peer.
     fn heard(&self, numbers: Range<u32>) -> Option<Time> {
         numbers
             .filter(|&number| self.is_waited_for(number))
@@ -580,7 +590,7 @@ impl<'a> Driver<'a> {
             .max()
     }
 
-    /// Describes the awaited peers, and the data that they owe.
+    /// Describes the peers that the agent waits for, and the data that are missing.
     fn missing(&self) -> String {
         let whereabouts = |number: u32| {
             let connection = &self.connections[number as usize];
@@ -603,7 +613,8 @@ impl<'a> Driver<'a> {
     }
 
     fn write_records(mut self) -> Result<(), Failure> {
-        // Losses are read when the next message is written; no message follows the last one.
+        // Losses are normally read when the next message is written. The last message has no
+        // successor, so its losses are read here.
         for number in 0..self.connections.len() as u32 {
             let is_open = self.connections[number as usize].state != State::Absent;
             if is_open && self.recorder.wants_losses(number) {
@@ -637,7 +648,7 @@ fn carried(connection: &Connection) -> Result<Carried, Failure> {
     Ok(Carried { received: connection.received(), acknowledged: acknowledged(connection)? })
 }
 
-/// Bytes of the application that the peer of an open connection has acknowledged.
+/// How many bytes of the application the peer has acknowledged on an open connection.
 fn acknowledged(connection: &Connection) -> Result<u64, Failure> {
     let total = tcp_info::bytes_acknowledged(connection.stream())
         .map_err(Failure::run("reading TCP_INFO"))?;

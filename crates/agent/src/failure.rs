@@ -6,7 +6,7 @@ use std::io;
 /// The reason why an agent ended early.
 #[derive(Debug)]
 pub enum Failure {
-    /// The plan cannot be read, or asks for something impossible.
+    /// The plan cannot be read, or the agent cannot do what it asks for.
     Plan(String),
     /// The traffic failed.
     Run(String),
@@ -24,7 +24,7 @@ impl Failure {
         }
     }
 
-    /// A failure of the step `what`, with its cause: an argument for `map_err`.
+    /// Returns a function for `map_err` that turns an error into the failure of the step `what`.
     pub(crate) fn run<E: fmt::Display>(what: impl fmt::Display) -> impl FnOnce(E) -> Self {
         move |why| Self::Run(format!("{what}: {why}"))
     }

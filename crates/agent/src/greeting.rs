@@ -1,7 +1,7 @@
-//! The greeting by which the two ends of a connection identify each other.
+//! The greeting, by which the two ends of a connection identify each other.
 //!
-//! The end that opened the connection first sends the run's token and the connection's number at the
-//! other end. The other end answers with one byte, or closes the connection.
+//! The end that opened the connection first sends the token of the run, and the number by which the
+//! other end knows this connection. The other end answers with one byte, or closes the connection.
 
 use netstudy_records::Token;
 use subtle::ConstantTimeEq;
@@ -22,7 +22,8 @@ pub(crate) fn greeting(token: &Token, peer_number: u32) -> [u8; LENGTH] {
 /// The connection's number in a greeting; none: the token is wrong.
 pub(crate) fn number(greeting: &[u8; LENGTH], token: &Token) -> Option<u32> {
     let (said, number) = greeting.split_at(Token::LENGTH);
-    // In constant time, so that the time does not reveal how much of the token was right.
+    // Compares in constant time, so that the duration does not reveal how much of the token was
+    // right.
     let knows = bool::from(said.ct_eq(token.as_bytes()));
     knows.then(|| u32::from_be_bytes(number.try_into().expect("four bytes")))
 }

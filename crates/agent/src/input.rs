@@ -4,7 +4,8 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 
-/// Standard input, unbuffered: `poll` would not see data in a reader's buffer.
+/// Reads standard input without a buffered reader, because `poll` does not see data that such a
+/// reader has already buffered.
 #[derive(Debug)]
 pub(crate) struct Lines {
     input: File,
@@ -14,7 +15,7 @@ pub(crate) struct Lines {
 /// Result of reading from standard input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Input {
-    /// Bytes were read, perhaps a whole line: see [`Lines::take`].
+    /// Bytes were read. They may complete a line: see [`Lines::take`].
     Some,
     /// End of input.
     End,

@@ -1,15 +1,15 @@
-//! Scheduling lateness of each timed action.
+//! Lateness of timed actions: the time from when an action was due until it was performed.
 
 use netstudy_records::AgentRecord;
 use netstudy_units::Time;
 
 use crate::clock::Clock;
 
-/// Most samples that are kept.
+/// Largest number of samples that are kept.
 const KEPT_MAX: usize = 1 << 18;
 
-/// Samples of lateness. They are raw, not summarised, because lateness is judged over all hosts of a
-/// run. If there are too many, only every n-th is kept.
+/// Samples of lateness. All samples are kept instead of a summary, because lateness is judged over
+/// all hosts of a run. If there are too many, only every n-th sample is kept.
 #[derive(Clone, Debug)]
 pub(crate) struct Lateness {
     due_ns: Vec<u64>,
@@ -26,7 +26,7 @@ impl Default for Lateness {
 }
 
 impl Lateness {
-    /// Adds an action due at `due` and performed at `done`, which is not before `due`.
+    /// Adds an action that was due at `due` and performed at `done`; `done` is never before `due`.
     pub(crate) fn add(&mut self, clock: Clock, due: Time, done: Time) {
         self.seen += 1;
         if !(self.seen - 1).is_multiple_of(self.one_of) {

@@ -1,9 +1,10 @@
-//! The real traffic of a study: one process in each host, connected by the kernel's own TCP.
+//! The agent, which generates the real traffic of a study. One process runs in each host; they
+//! communicate over the kernel's own TCP.
 //!
 //! One thread generates the traffic ([`driver`]); a second one ([`control`]) reads the controller's
-//! commands, takes snapshots and makes sure that the process ends; samplers have threads of their own.
-//! The applications of `netstudy-workload`, which the simulator also runs, decide when requests are
-//! sent and when phases end. See `docs/concepts/real-traffic.md`.
+//! commands, takes snapshots and makes sure that the process ends. Each sampler has a separate
+//! thread. The applications of `netstudy-workload`, which the simulator also runs, decide when
+//! requests are sent and when phases end. See `docs/concepts/real-traffic.md`.
 
 mod agent;
 mod answers;
@@ -66,7 +67,7 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     let line = lines.wait().map_err(Failure::run("standard input"))?;
     let line = line.ok_or_else(|| Failure::Plan("missing".to_owned()))?;
     let plan::Checked { plan, task, workload_connections } = plan::read(&line)?;
-    // Before other threads start, because threads inherit the CPU affinity and the timer slack.
+    // Done before other threads start, because they inherit the CPU affinity and the timer slack.
     if let Some(cpu) = plan.cpu {
         stay_on(cpu)?;
     }

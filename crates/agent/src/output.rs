@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use netstudy_records::AgentRecord;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Longest wait for another thread that is writing a record.
+/// The longest time to wait while another thread writes a record.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Standard output, locked for one record at a time.
@@ -24,7 +24,8 @@ impl Output {
         write_line(&line)
     }
 
-    /// Writes a record unless writing would block: the reader may have gone away or stopped reading.
+    /// Writes a record, but not if writing would block because the reader has stopped reading or
+    /// gone away.
     pub(crate) fn write_last(&self, record: &AgentRecord) {
         let Ok(line) = line(record) else { return };
         let Some(_turn) = self.turn_within(PATIENCE) else { return };

@@ -1,17 +1,18 @@
 //! The byte pattern of a connection, so that the receiver can verify every byte.
 //!
-//! Both ends hold the same random bytes. Each direction of a connection is divided into chunks, and
-//! each chunk is a slice of the random bytes with its own start, so lost, duplicated or reordered bytes
-//! do not match. Nothing is computed per byte: the sender sends slices, the receiver compares them.
+//! Both ends hold the same random bytes. Each direction of a connection carries a sequence of
+//! chunks. Every chunk is a slice of the random bytes, and starts at a different place in them, so
+//! lost, duplicated or reordered bytes are detected. Nothing is computed per byte: the sender sends
+//! slices, the receiver compares with them.
 
 use std::ops::Range;
 
 use rand_core::RngCore;
 use rand_pcg::Pcg64Mcg;
 
-/// Size of a chunk. A slice can start at as many places as a chunk has bytes, so the pattern repeats
-/// only after 128 Ki chunks (16 GiB). There are twice as many random bytes, so that a slice from any
-/// start fits.
+/// Size of a chunk. There are also this many places at which a slice can start, so the pattern
+/// repeats only after 128 Ki chunks (16 GiB). There are twice as many random bytes, so that a slice
+/// fits from every start.
 pub(crate) const CHUNK_BYTES: usize = 128 * 1024;
 
 /// Distance between the starts of successive chunks: an odd step of about 0.618 × the chunk size, so

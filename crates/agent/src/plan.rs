@@ -1,4 +1,4 @@
-//! Checks of a plan that its schema does not make.
+//! Checks of a plan beyond those that its schema makes.
 
 use netstudy_records::{AgentPlan, ConnectionPlan, ProbePlan};
 
@@ -10,7 +10,7 @@ use crate::workloads::role::{Role, Task, positive};
 pub(crate) struct Checked {
     pub(crate) plan: AgentPlan,
     pub(crate) task: Task,
-    /// Number of the connections that belong to the workload.
+    /// How many connections belong to the workload.
     pub(crate) workload_connections: u32,
 }
 
@@ -44,7 +44,8 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
     Ok(Checked { plan, task, workload_connections })
 }
 
-/// Number of the workload's connections, which come before the probe's.
+/// How many connections belong to the workload. In the plan's list, they come before those of the
+/// probe.
 fn workload_connections(plan: &AgentPlan) -> Result<u32, String> {
     let all = plan.connections.len();
     if !workloads::of(&plan.workload).has_connections() {

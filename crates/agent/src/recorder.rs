@@ -17,22 +17,23 @@ pub(crate) type ConnectionBytes = Vec<(u64, u64)>;
 /// The recorded data.
 pub(crate) struct Recorder {
     clock: Clock,
-    /// Number of the workload's connections; the probe's come after them.
+    /// How many connections belong to the workload; those of the probe come after them.
     workload_connections: u32,
     phase: PhaseKind,
     began: Time,
     bytes_before: ConnectionBytes,
-    /// The end of the phase's duration, once reached, and the bytes carried by then.
+    /// When the duration of the phase ended, and the bytes carried until then; none: it has not
+    /// ended.
     over: Option<(Time, InTime)>,
     /// Number of samples of the workload in this phase.
     samples: u64,
     recording: Box<dyn Recording>,
-    /// Response times of the probe: in the idle phase, and during the workload.
+    /// Response times of the probe, in two parts: in the idle phase, and while the workload runs.
     probe: Option<[Answers; 2]>,
 }
 
 impl Recorder {
-    /// A recorder for the application of `plan`, whose first phase begins now.
+    /// A recorder for the application of `plan`. The first phase begins now.
     pub(crate) fn new(plan: &AgentPlan, workload_connections: u32, clock: Clock) -> Self {
         let (is_probing, idle_ns) = match plan.probe {
             Some(ProbePlan::Client { idle_ns, .. }) => (true, idle_ns),
@@ -73,11 +74,12 @@ impl Recorder {
         self.samples = 0;
     }
 
-    /// Notes the end of the phase's duration. `carried` are the bytes that each connection has received,
-    /// and the bytes that its peer has acknowledged.
+    /// Notes that the duration of the phase ends at `now`. `carried` lists, per connection, the
+    /// bytes that this end has received and the bytes that the peer has acknowledged.
     pub(crate) fn over(&mut self, now: Time, carried: &[Carried]) {
         let grown = carried.iter().zip(&self.bytes_before);
-        // No data were in flight when the phase began, so all bytes sent before had been acknowledged.
+        // No data were in flight when the phase began, so all bytes sent before were acknowledged
+        // by then.
         let (bytes_received, bytes_acknowledged) = grown
             .map(|(now, before)| {
                 (now.received - before.0, now.acknowledged.saturating_sub(before.1))
@@ -86,7 +88,7 @@ impl Recorder {
         self.over = Some((now, InTime { bytes_received, bytes_acknowledged }));
     }
 
-    /// The record of a phase that has ended, with none of its data in flight.
+    /// The record of a phase. The phase has ended, and no data are in flight any more.
     pub(crate) fn phase_record(&self, now: Time, bytes: &ConnectionBytes) -> AgentRecord {
         let grown = bytes.iter().zip(&self.bytes_before);
         let (bytes_received, bytes_sent) =
@@ -119,8 +121,8 @@ impl Recorder {
         }
     }
 
-    /// Whether [`Self::lost`] must be called with the connection's losses, whenever a message is written
-    /// and at the end.
+    /// Whether [`Self::lost`] must be called with the losses of this connection: whenever a message
+    /// is written, and at the end.
     pub(crate) fn wants_losses(&self, connection: u32) -> bool {
         self.is_workloads(connection) && self.recording.wants_losses()
     }
@@ -130,7 +132,7 @@ impl Recorder {
         self.recording.lost(losses);
     }
 
-    /// Records that the kernel has accepted the last written byte.
+    /// Records that the kernel has accepted all bytes written so far.
     pub(crate) fn flushed(&mut self, connection: u32) {
         if self.is_workloads(connection) {
             self.recording.flushed(self.clock);

@@ -12,7 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use crate::failure::Failure;
 use crate::tallies::Tallies;
 
-/// The sources to read: all those of the kernel, but only the plan's interfaces.
+/// What to read: all sources of the kernel, but only the interfaces that the plan lists.
 fn sources(plan: &InstrumentPlan) -> Sources {
     let sources = Sources::all().with_interfaces(plan.interfaces.clone());
     if plan.namespace_cpu { sources.with(Source::Processes) } else { sources }
@@ -59,9 +59,9 @@ impl Snapshots {
     }
 }
 
-/// Adds the bytes that the disk has read and written for this process (/proc/pid/io, proc(5)), without
-/// those served by the page cache or a RAM disk. The bytes include pages of the program itself, so the
-/// major page faults (getrusage(2)) are added too.
+/// Adds how many bytes this process has read from the disk and written to it (/proc/pid/io,
+/// proc(5)). Bytes that came from the page cache or a RAM disk are not included. Pages of the
+/// program itself are, so the number of major page faults (getrusage(2)) is added too.
 fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<String, String>) {
     const PLACE: &str = "/proc/self/io";
     let text = match fs::read_to_string(PLACE) {
@@ -95,7 +95,7 @@ fn add_own_files(counters: &mut BTreeMap<String, u64>, missing: &mut BTreeMap<St
 /// Starts a sampler with the interval of the plan; none if the plan has no interval.
 pub(crate) fn start(plan: &AgentPlan) -> Result<Option<Sampler>, Failure> {
     let Some(interval_ms) = plan.instruments.counters_interval_ms else { return Ok(None) };
-    // One sample per interval until the time limit, and the first one.
+    // One sample per interval until the time limit, plus one at the start.
     let samples_max = (plan.time_limit_ms / interval_ms + 1) as usize;
     Sampler::start(sources(&plan.instruments), Duration::from_millis(interval_ms), samples_max)
         .map(Some)

@@ -14,7 +14,7 @@ const SECOND: Duration = Duration::from_secs(1);
 pub(crate) struct Seconds {
     /// Start of the measuring phase; none before it.
     phase: Option<Time>,
-    /// End of the current second; [`Time::NEVER`] outside the phase.
+    /// End of the current second; [`Time::NEVER`] outside the measuring phase.
     due: Time,
     before: Vec<Carried>,
     connection: Vec<u32>,
@@ -41,7 +41,8 @@ impl Seconds {
         }
     }
 
-    /// Starts the measuring phase at `at`; `carried` are the bytes of the connections so far.
+    /// Starts the measuring phase at `at`; `carried` lists the bytes that each connection has
+    /// carried before.
     pub(crate) fn begin(&mut self, at: Time, carried: Vec<Carried>) {
         self.phase = Some(at);
         self.due = at + SECOND;
@@ -53,8 +54,8 @@ impl Seconds {
         self.due
     }
 
-    /// Adds the rows of each second that has ended by `now`. After a stall of several seconds, all bytes
-    /// count for the first of them.
+    /// Adds the rows of each second that has ended by `now`. If this is called after a stall of
+    /// several seconds, all bytes count for the first of these seconds.
     pub(crate) fn add(&mut self, now: Time, carried: &[Carried]) {
         while self.due <= now {
             self.push_rows(carried);

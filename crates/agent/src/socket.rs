@@ -13,7 +13,7 @@ use nix::sys::socket::{
 
 use crate::failure::Failure;
 
-/// A non-blocking listener at `address` only.
+/// A non-blocking listener that accepts connections at `address` only.
 pub(crate) fn listen_at(
     address: SocketAddr,
     options: &SocketOptions,
@@ -36,7 +36,7 @@ pub(crate) fn begin_to_connect(
         .map_err(|error| Failure::Run(format!("connecting to server {to}: {}", error.desc())))
 }
 
-/// Like [`begin_to_connect`], but a connection that cannot be opened is not a failure of the run.
+/// Like [`begin_to_connect`], but the run goes on if the connection cannot be opened.
 pub(crate) fn try_to_connect(
     from: IpAddr,
     to: SocketAddr,
@@ -51,8 +51,8 @@ pub(crate) fn try_to_connect(
     })
 }
 
-/// Opens a socket and sets its options. They are set before connecting or listening because the buffer
-/// sizes determine the window scale that the handshake negotiates. Accepted connections inherit the
+/// Opens a socket and sets its options. Options must be set before connecting or listening, because
+/// the handshake derives the window scale from the buffer sizes. Accepted connections inherit the
 /// listener's options.
 fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
     let family = match address {
@@ -80,7 +80,8 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
 fn set_send_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
     let bytes = bytes as usize;
     setsockopt(fd, sockopt::SndBuf, &bytes).map_err(Failure::run("setting SO_SNDBUF"))?;
-    // The kernel silently limits the size to net.core.wmem_max; CAP_NET_ADMIN may exceed the limit.
+    // The kernel silently limits the size to net.core.wmem_max. A process with CAP_NET_ADMIN may
+    // exceed this limit.
     if send_buffer(fd)? < bytes {
         let _ = setsockopt(fd, sockopt::SndBufForce, &bytes);
     }
@@ -104,8 +105,8 @@ fn cut(which: &str, limit: &str, asked: usize, is: usize) -> Failure {
     ))
 }
 
-/// The value of `SO_SNDBUF` that sets the current buffer size: half of the size, since the kernel
-/// doubles the value (socket(7)).
+/// The value to which `SO_SNDBUF` would have to be set for the current buffer size. It is half of
+/// the size, because the kernel doubles the value that is set (socket(7)).
 fn send_buffer(fd: &impl AsFd) -> Result<usize, Failure> {
     Ok(read(fd, sockopt::SndBuf, "SO_SNDBUF")? / 2)
 }
@@ -122,7 +123,7 @@ fn read<O: nix::sys::socket::GetSockOpt>(
     getsockopt(fd, option).map_err(Failure::run(format!("reading {name}")))
 }
 
-/// The kernel's parameters of an open connection.
+/// A record of the parameters that the kernel uses for an open connection.
 pub(crate) fn describe(connection: u32, stream: &TcpStream) -> Result<AgentRecord, Failure> {
     let local = stream.local_addr().map_err(Failure::run("this end of a connection"))?;
     let peer = stream.peer_addr().map_err(Failure::run("the other end of a connection"))?;

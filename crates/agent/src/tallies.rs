@@ -19,7 +19,7 @@ use crate::tcp_info;
 #[derive(Debug)]
 pub(crate) struct Tally {
     connection: u32,
-    /// The other end's address, which the kernel forgets when it resets the connection.
+    /// Address of the other end. Stored because the kernel no longer reports it after a reset.
     pub(crate) peer: SocketAddr,
     pub(crate) stream: TcpStream,
     received: AtomicU64,
@@ -56,13 +56,13 @@ pub(crate) trait Tallied: Debug + Send + Sync {
     /// The connection's number in the plan.
     fn connection(&self) -> u32;
 
-    /// Bytes received and handed to the kernel.
+    /// Bytes received, and bytes handed to the kernel.
     fn bytes(&self) -> [u64; 2];
 
     /// Values in the order of [`tcp_info::NAMES`]; none: the kernel does not return them.
     fn values(&self) -> Option<[u64; tcp_info::NAMES.len()]>;
 
-    /// All counters. If the kernel's are unavailable, adds the reason to `missing`.
+    /// All counters. If the kernel does not return its counters, adds the reason to `missing`.
     fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters;
 }
 
@@ -70,11 +70,12 @@ pub(crate) trait Tallied: Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub(crate) struct Tallies {
     connections: Mutex<Vec<Arc<dyn Tallied>>>,
-    /// Bytes of a transaction generator, which opens and closes many connections.
+    /// The bytes of a load generator over HTTP. It opens and closes many connections, so they are
+    /// not counted separately.
     http: OnceLock<Arc<HttpTally>>,
 }
 
-/// Bytes of all connections of a transaction generator together, headers included.
+/// Bytes of all connections of a load generator together, headers included.
 #[derive(Debug, Default)]
 pub(crate) struct HttpTally {
     pub(crate) read: AtomicU64,
@@ -107,8 +108,8 @@ impl Tallies {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Reads the counters of all connections, in the order of their numbers. Adds to `missing` each connection
-    /// whose `TCP_INFO` the kernel does not return, with the error.
+    /// Reads the counters of all connections, in the order of their numbers. If the kernel does not
+    /// return `TCP_INFO` for a connection, adds the error to `missing`.
     pub(crate) fn counters(
         &self,
         missing: &mut BTreeMap<String, String>,
@@ -159,8 +160,8 @@ struct Series {
 }
 
 impl SeriesSampler {
-    /// Starts to sample. Deadlines are multiples of the interval from now on, so a late sample does not
-    /// delay the later ones.
+    /// Starts to sample at multiples of the interval, counted from now, so that a late sample does
+    /// not delay later ones.
     pub(crate) fn start(tallies: Arc<Tallies>, interval: Duration) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let thread = thread::Builder::new().name("series".to_owned()).spawn(move || {
@@ -182,7 +183,7 @@ impl SeriesSampler {
 
     /// Stops sampling, and returns one record per connection.
     pub(crate) fn stop(self) -> Vec<AgentRecord> {
-        // Sending fails only if the thread has ended, which the join below reports.
+        // Sending fails only if the thread has ended; the `join` below reports that.
         let _ = self.stop.send(());
         let series = self.thread.join().expect("the sampler does not panic");
         series.into_iter().map(|(connection, series)| series.into_record(connection)).collect()

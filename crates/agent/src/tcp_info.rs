@@ -12,8 +12,9 @@ use nix::sys::socket::{GetSockOpt, sockopt};
 
 use crate::failure::Failure;
 
-/// Length of the part of `struct tcp_info` that is read: up to the end of `tcpi_total_rto`. The kernel
-/// returns no more than asked for. A literal, since libc's structure for musl ends before that field.
+/// How many bytes of `struct tcp_info` are read: up to the end of `tcpi_total_rto`. The kernel
+/// returns at most this many bytes. The number is written out because libc's structure for musl
+/// lacks the last fields.
 const BYTES: usize = 242;
 
 #[derive(Clone, Copy)]
@@ -24,10 +25,10 @@ getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::Ge
 /// `tcpi_total_rto` exists since Linux 6.7.
 const KERNEL_MIN: (u32, u32) = (6, 7);
 
-/// Number of states at the start of [`NAMES`]; the names after them are counters.
+/// The first `STATES` names in [`NAMES`] are gauges; the others are counters.
 pub(crate) const STATES: usize = 7;
 
-/// Names in the records, and the kernel's names without the prefix `tcpi_`.
+/// Pairs of a name in our records and the kernel's name without the prefix `tcpi_`.
 pub(crate) const NAMES: [(&str, &str); 12] = [
     ("srtt_us", "rtt"),
     ("rttvar_us", "rttvar"),
@@ -63,22 +64,22 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Losses that a connection has recovered from since it was opened.
+/// What a connection has done to recover from losses since it was opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Losses {
     /// Retransmitted segments.
     pub(crate) retransmissions: u64,
-    /// Expiries of the retransmission timer. The kernel counts to 65,535.
+    /// How often the retransmission timer has expired. The kernel counts only up to 65,535.
     pub(crate) timeouts: u64,
 }
 
-/// Losses that `connection` has recovered from so far.
+/// The losses of `connection` so far.
 pub(crate) fn losses(connection: &impl AsFd) -> Result<Losses, Errno> {
     let info = read(connection)?;
     Ok(Losses { retransmissions: told(&info, "total_retrans"), timeouts: told(&info, "total_rto") })
 }
 
-/// Bytes of `connection` that its peer has acknowledged.
+/// How many bytes sent on `connection` have been acknowledged.
 pub(crate) fn bytes_acknowledged(connection: &impl AsFd) -> Result<u64, Errno> {
     Ok(told(&read(connection)?, "bytes_acked"))
 }
@@ -103,7 +104,7 @@ fn read(connection: &impl AsFd) -> Result<TcpInfo, Errno> {
     Ok(TcpInfo::new(&Head.get(connection)?))
 }
 
-/// Value of a field, which exists in every kernel that [`check_kernel`] accepts.
+/// The value of a field. Every kernel that [`check_kernel`] accepts reports it.
 fn told(info: &TcpInfo, field: &str) -> u64 {
     info.field(field).unwrap_or_else(|| unreachable!("TCP_INFO has {field}"))
 }

@@ -16,7 +16,7 @@ pub(crate) struct Answer {
     pub(crate) view: View,
 }
 
-/// The part of a page that depends on the operation.
+/// The contents that only pages of this operation have.
 #[derive(Debug, Serialize)]
 #[serde(tag = "page", rename_all = "kebab-case")]
 pub(crate) enum View {

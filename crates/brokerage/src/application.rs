@@ -1,4 +1,4 @@
-//! The state that all requests share, apart from the database.
+//! Data that all requests share, apart from the database.
 
 use netstudy_records::BrokerageSettings;
 
@@ -6,7 +6,7 @@ use crate::counters::Counters;
 use crate::database::keys::Keys;
 use crate::market::Market;
 
-/// State that all requests share, apart from the database.
+/// Data that all requests share, apart from the database.
 #[derive(Debug)]
 pub(crate) struct Application {
     pub(crate) settings: BrokerageSettings,

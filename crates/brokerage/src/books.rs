@@ -1,4 +1,5 @@
-//! The books: invariants of the data that hold after any load, and the reset, which preserves them.
+//! Bookkeeping: checks invariants of the data that must hold after any load, and resets the data
+//! without violating them.
 
 use std::collections::BTreeMap;
 
@@ -16,17 +17,19 @@ pub(crate) struct Books {
     pub(crate) figures: BTreeMap<String, i64>,
 }
 
-/// The amount that a completed order has added to the balance of its account.
+/// SQL expression: the amount by which an order changes the balance of its account (negative for a
+/// purchase).
 const MONEY: &str = "CASE ordertype WHEN 'sell' THEN price * quantity - orderfee \
     ELSE -(price * quantity + orderfee) END";
 const DONE: &str = "orderstatus IN ('closed', 'completed')";
 
-/// An invariant: its name in the figures, a description of the rows that violate it, and the statement
-/// that counts these rows.
+/// An invariant: its name among the figures, a description of rows that violate it, and the SQL
+/// statement that counts such rows.
 type Law = (&'static str, &'static str, String);
 
 fn laws() -> Vec<Law> {
-    // PostgreSQL sums BIGINT to NUMERIC, which `Row` does not hold: hence the casts.
+    // The casts are needed because PostgreSQL's sum of BIGINT has the type NUMERIC, which `Row`
+    // cannot hold.
     vec![
         (
             "accounts_off",
@@ -131,7 +134,7 @@ const TOTAL_NAMES: [&str; 6] = [
 /// Counts the rows that violate each invariant.
 pub(crate) async fn check<C: Connection>(connection: &mut C) -> Result<Books, DatabaseError> {
     let mut books = Books { broken: Vec::new(), figures: BTreeMap::new() };
-    // Operations may be running: all counts must come from the same snapshot.
+    // Operations may run at the same time, so all counts must come from one snapshot.
     connection.begin(Begin::Snapshot).await?;
     let totals = connection.ask(TOTALS).await?;
     for (column, name) in TOTAL_NAMES.into_iter().enumerate() {
@@ -148,9 +151,9 @@ pub(crate) async fn check<C: Connection>(connection: &mut C) -> Result<Books, Da
     Ok(books)
 }
 
-/// Removes what a run has added, like the published application: registered users, cancelled orders,
-/// orders of sold holdings, counts of log-ins. The money of removed orders is brought forward, so that
-/// the books still balance afterwards.
+/// Removes what a run has added, as the published application does: registered users, cancelled
+/// orders, orders of sold holdings, counts of log-ins. The money of removed orders is added to
+/// `broughtforward`, so that the books still balance afterwards.
 pub(crate) async fn reset<C: Connection>(connection: &mut C) -> Result<Counts, DatabaseError> {
     connection.begin(Begin::Alone).await?;
     let mut counts = Counts::new();
@@ -164,14 +167,16 @@ pub(crate) async fn reset<C: Connection>(connection: &mut C) -> Result<Counts, D
     Ok(counts)
 }
 
-/// The statements of a reset, in order. A statement with a name has its changed rows counted.
+/// The statements of a reset, in order. If a statement has a name, the rows that it changes are
+/// counted under this name.
 fn removals() -> Vec<(Option<&'static str>, String)> {
     let registered = "substr(profile_userid, 1, 3) = 'ru:'";
     let of_registered =
         format!("account_accountid IN (SELECT accountid FROM account WHERE {registered})");
     let sold = format!("{DONE} AND holding_holdingid IS NULL");
-    // The order matters: rows of registered users are found through their accounts, and the money to bring
-    // forward through the orders, so accounts and orders are deleted last.
+    // The order matters. Rows of registered users are found by means of their accounts, so accounts
+    // are deleted after them. The money to bring forward is summed over orders, so orders are
+    // deleted last.
     vec![
         (
             Some("holdings_without_account"),

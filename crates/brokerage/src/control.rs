@@ -1,5 +1,5 @@
-//! The process and its controller: the process reads a plan and commands, one per line, and writes
-//! records. It ends when its input ends.
+//! The communication between the process and its controller. The process reads a plan and then
+//! commands, one per line, and writes records. It ends when its input ends.
 
 use std::io::{BufRead, Write};
 use std::sync::Arc;
@@ -27,13 +27,13 @@ use crate::web::{Server, Sessions};
 
 /// Most images per page.
 const PAGE_IMAGES_MAX: u8 = 9;
-/// Most threads and connections: a larger number must be a mistake.
+/// Largest number of threads or connections in a plan; a larger number must be a mistake.
 const WORKERS_MAX: u32 = 1_024;
-/// Time for requests in progress to finish when the process ends.
+/// How long the process waits for requests in progress when it ends.
 const SHUTDOWN: Duration = Duration::from_millis(100);
 
-/// Runs the plan that is read from `input`, and then the commands, until a command, the end of `input`
-/// or the plan's time limit ends the run.
+/// Reads a plan from `input` and runs it, and then obeys the commands that follow. The run ends by
+/// a command, at the end of `input` or at the plan's time limit.
 ///
 /// # Errors
 /// If the plan is not valid, the address or the database cannot be used, or the time limit is reached.
@@ -42,7 +42,7 @@ pub fn run(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(
     let mut output = Output(output);
     let outcome = carry_out(input, &mut output);
     if let Err(failure) = &outcome {
-        // Writing may fail too: the failure may be that the reader has gone away.
+        // Writing may fail too, for example if the failure is that the reader has gone away.
         let _ = output.write(&BrokerageRecord::Error { message: failure.to_string() });
     }
     outcome
@@ -94,7 +94,8 @@ fn check(plan: &BrokeragePlan) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Raises the limit of open files as far as the kernel allows, since each connection is a file.
+/// Raises the limit of open files as far as the kernel allows, because each connection counts as an
+/// open file.
 fn allow_many_connections() {
     if let Ok((_, most)) = getrlimit(Resource::RLIMIT_NOFILE) {
         // If raising the limit fails, fewer connections can be open at once.
@@ -112,7 +113,7 @@ fn runtime(worker_threads: u32) -> Result<Runtime, Failure> {
         .map_err(|error| Failure::Testbed(format!("threads cannot be started: {error}")))
 }
 
-/// A channel of the commands as they arrive. It closes when the input ends.
+/// Returns a channel that receives commands as they arrive, and closes when the input ends.
 fn commands(
     input: impl BufRead + Send + 'static,
 ) -> UnboundedReceiver<Result<BrokerageCommand, String>> {
@@ -145,7 +146,7 @@ async fn obey(
     let sessions = Sessions::new(plan.settings.session_limit);
     let server = Arc::new(Server::new(application, pool, sessions));
     let listening = Arc::clone(&server).listen(&plan.listen)?;
-    // Only after the server listens: the reader of the record may connect at once.
+    // Written only once the server listens, because the reader of this record may connect at once.
     output.write(&ready(plan, listening, version))?;
     while let Some(command) = commands.recv().await {
         let command =

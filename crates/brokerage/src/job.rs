@@ -25,7 +25,7 @@ pub(crate) enum Name {
 }
 
 impl Name {
-    /// All names, in the order of their numbers.
+    /// All names, in the order in which the enum lists them.
     pub(crate) const ALL: [Self; 10] = [
         Self::Account,
         Self::Buy,
@@ -87,7 +87,8 @@ impl Operation {
         }
     }
 
-    /// The user whose closed orders are reported first; none at log-in, log-out and registration.
+    /// The user to whom the page first reports newly closed orders; none for log-in, log-out and
+    /// registration.
     pub(crate) fn told(&self) -> Option<&str> {
         match self {
             Self::Login { .. } | Self::Logout { .. } | Self::Register { .. } => None,

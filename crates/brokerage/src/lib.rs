@@ -1,5 +1,5 @@
-//! The application server of the transactional studies: an online brokerage with ten operations, as
-//! HTML pages or JSON, over PostgreSQL or embedded SQLite.
+//! The application server of studies with transactions: an online brokerage with ten operations. It
+//! answers with HTML pages or JSON, and stores its data in PostgreSQL or embedded SQLite.
 //!
 //! A request passes through four layers, each of which uses only the layers below it:
 //!
@@ -8,7 +8,7 @@
 //! - [`operations`]: the reads and writes of each operation, the same code for both databases;
 //! - [`database`]: the statements, on a connection to either database.
 //!
-//! [`control`] reads the plan and the commands of the process's controller, and writes records.
+//! [`control`] reads the plan and commands from the controller, and writes records.
 
 mod answer;
 mod application;

@@ -15,18 +15,19 @@ use crate::rows::Quote;
 
 /// Age at which the summary is recomputed.
 const SUMMARY_AGE: Duration = Duration::from_secs(20);
-/// A price of one cent is multiplied by this factor: percentages could not move it.
+/// A price of one cent is multiplied by this factor, because a change of some per cent would be
+/// rounded away.
 const PENNY_RECOVERY: i64 = 600;
 const PENNY_CENTS: i64 = 1;
-/// A price above this is halved: the stock splits.
+/// A price above this is halved (a stock split).
 const SPLIT_CENTS: i64 = 40_000;
 
-/// Top gainers and losers, and the index.
+/// The market summary: top gainers and losers, and the index.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Summary {
     /// The mean price.
     pub(crate) index_cents: i64,
-    /// The mean price at the opening.
+    /// The mean of the opening prices.
     pub(crate) opening_index_cents: i64,
     /// Shares traded.
     pub(crate) volume: i64,
@@ -34,7 +35,7 @@ pub(crate) struct Summary {
     pub(crate) losers: Vec<Quote>,
 }
 
-/// The state of the market that is not in the database.
+/// Data of the market that are kept in memory, not in the database.
 #[derive(Debug)]
 pub(crate) struct Market {
     chance: Mutex<Stream>,
@@ -58,8 +59,8 @@ impl Market {
         moved(price_cents, 90 + (chance * 21.0) as i64)
     }
 
-    /// The summary, not much older than [`SUMMARY_AGE`]. One request at a time recomputes it; meanwhile,
-    /// the others get the previous summary.
+    /// The summary, recomputed if it is older than [`SUMMARY_AGE`]. Only one request at a time
+    /// recomputes it; meanwhile, other requests get the previous summary.
     pub(crate) async fn summary<C: Connection>(
         &self,
         connection: &mut C,
@@ -79,14 +80,14 @@ impl Market {
         }
     }
 
-    /// Discards the summary after the tables have been loaded again.
+    /// Discards the summary. Called after the tables have been loaded again.
     pub(crate) fn forget(&self) {
         *lock(&self.latest) = None;
     }
 }
 
-/// While this value exists, a request is computing the summary. A guard, so that a cancelled request
-/// resets the flag too.
+/// A guard that exists while a request computes the summary. Dropping it resets the flag, also if
+/// the request is cancelled.
 struct Computing<'a>(&'a AtomicBool);
 
 impl Drop for Computing<'_> {
@@ -99,8 +100,8 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The price times `percent` / 100, rounded to the nearest cent, unless the stock is a penny stock or
-/// splits.
+/// The new price: normally the price times `percent` / 100, rounded to the nearest cent. Prices of
+/// one cent and prices above [`SPLIT_CENTS`] change differently.
 const fn moved(price_cents: i64, percent: i64) -> i64 {
     if price_cents <= PENNY_CENTS {
         return PENNY_CENTS * PENNY_RECOVERY;
@@ -112,8 +113,8 @@ const fn moved(price_cents: i64, percent: i64) -> i64 {
     if moved < PENNY_CENTS { PENNY_CENTS } else { moved }
 }
 
-/// Computes the summary from one snapshot, unaffected by concurrent trades. After an error, the caller
-/// must roll back the transaction.
+/// Computes the summary from one snapshot, so that concurrent trades do not affect it. After an
+/// error, the caller must roll back the transaction.
 async fn compute<C: Connection>(connection: &mut C) -> Result<Summary, DatabaseError> {
     connection.begin(Begin::Snapshot).await?;
     let totals = connection.query(Statement::MarketTotals, &[]).await?;

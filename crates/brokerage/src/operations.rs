@@ -1,9 +1,10 @@
 //! The ten operations: their reads and writes, in the order of the published application. The same code
 //! serves both databases.
 //!
-//! Each operation that moves money is one transaction, and adds to the balance inside the database, so
-//! that concurrent operations cannot overwrite each other's changes. Locks are always taken in the order
-//! holding, account, orders, quote, so operations cannot deadlock with each other.
+//! Each operation that moves money is one transaction. The database itself adds the amount to the
+//! balance, so that concurrent operations cannot overwrite each other's changes. Locks are always
+//! taken in the order holding, account, orders, quote, so operations cannot deadlock with each
+//! other.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -19,9 +20,10 @@ use crate::population::{self, Counts};
 use crate::problem::Problem;
 use crate::rows::{Account, Holding, ORDER_FEE_CENTS, Order, Profile, Quote};
 
-/// Most retries of a transaction after the database was busy or chose it as a deadlock victim.
+/// How often a transaction is retried at most, when the database is busy or aborts the transaction
+/// to resolve a deadlock.
 const RETRIES: u32 = 10;
-/// Pause before the first retry. The pause doubles with each retry, up to the longest.
+/// Pause before the first retry. The pause doubles with each retry, up to the longest pause.
 const FIRST_PAUSE: Duration = Duration::from_millis(1);
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 
@@ -43,7 +45,7 @@ impl From<Problem> for Stop {
     }
 }
 
-/// Runs a job on a connection, and retries it after a transient error of the database.
+/// Runs a job on a connection; retries it if the database reports a transient error.
 pub(crate) async fn perform<C: Connection>(
     connection: &mut C,
     application: &Application,
@@ -74,7 +76,7 @@ pub(crate) async fn perform<C: Connection>(
     unreachable!("the last attempt returns")
 }
 
-/// The outcome of an operation that a database error has ended.
+/// The outcome of an operation that ended with a database error.
 pub(crate) fn failed(application: &Application, error: &DatabaseError) -> Outcome {
     application.counters.database_problem(error.problem);
     Outcome::Problem(error.problem.into())
@@ -105,7 +107,7 @@ async fn attempt<C: Connection>(
     }
 }
 
-/// The environment of an operation: a connection, and the state that all operations share.
+/// What an operation works with: a connection, and the data that all operations share.
 struct Desk<'a, C> {
     connection: &'a mut C,
     application: &'a Application,
@@ -134,7 +136,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(Answer { alerts, view })
     }
 
-    /// The orders closed since the user last saw alerts. Marks them as seen.
+    /// Returns the orders that were closed since the user last saw alerts, and marks them as seen.
     async fn alerts(&mut self, user: &str) -> Result<Vec<Order>, Stop> {
         let rows = self.connection.query(Statement::ClosedOrders, &[Value::Text(user)]).await?;
         let orders: Vec<Order> = rows.iter().map(Order::of).collect();
@@ -254,7 +256,7 @@ impl<C: Connection> Desk<'_, C> {
         self.open_order(order, "buy", account.id, &quote, quantity, Value::Null).await?;
         self.order(order).await?;
         self.move_money(account.id, -(price * quantity + ORDER_FEE_CENTS)).await?;
-        // Like the published application, completing an order starts by reading it again.
+        // As in the published application, an order is read again before it is completed.
         self.order(order).await?;
         self.profile(user).await?;
         let values = [
@@ -288,7 +290,7 @@ impl<C: Connection> Desk<'_, C> {
         self.connection.execute(Statement::MarkHolding, &[of]).await?;
         self.order(order).await?;
         self.move_money(account.id, price * sold.quantity - ORDER_FEE_CENTS).await?;
-        // Like the published application, completing an order starts by reading it again.
+        // As in the published application, an order is read again before it is completed.
         self.order(order).await?;
         self.holding(holding, account.id).await?;
         self.profile(user).await?;
@@ -311,7 +313,8 @@ impl<C: Connection> Desk<'_, C> {
         Ok(self.application.keys.next(self.connection, table).await?)
     }
 
-    /// The account of a session's user; a reset may have removed it since the log-in.
+    /// The account of a logged-in user. It may be missing, because a reset may have removed it
+    /// since the log-in.
     async fn account(&mut self, user: &str) -> Result<Account, Stop> {
         let rows = self.connection.query(Statement::Account, &[Value::Text(user)]).await?;
         Ok(rows.first().map(Account::of).ok_or(Problem::UnknownSession)?)
@@ -383,7 +386,7 @@ impl<C: Connection> Desk<'_, C> {
         Ok(())
     }
 
-    /// Updates the quote after a trade: its price moves, its volume grows.
+    /// Updates the quote after a trade: the price changes, and the volume grows.
     async fn trade(&mut self, symbol: &str, quantity: i64) -> Result<(), Stop> {
         let quote = self.quote(Statement::QuoteForUpdate, symbol).await?;
         let quote = quote.ok_or(Problem::UnknownSymbol)?;
@@ -402,7 +405,7 @@ impl<C: Connection> Desk<'_, C> {
     }
 }
 
-/// A duplicate key means that a user of that name exists.
+/// Converts an error: a duplicate key means that a user with this name already exists.
 fn exists(error: DatabaseError) -> Stop {
     match error.problem {
         DatabaseProblem::Duplicate => Stop::Problem(Problem::UserExists),

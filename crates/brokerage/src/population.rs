@@ -1,4 +1,5 @@
-//! The tables, and the population that fills them: the same seed generates the same rows.
+//! Creates the tables and fills them with generated rows. The same seed always generates the same
+//! rows.
 
 use std::collections::BTreeMap;
 
@@ -10,26 +11,26 @@ use crate::database::connection::{Begin, Cell, Connection};
 use crate::database::error::DatabaseError;
 use crate::rows::ORDER_FEE_CENTS;
 
-/// Numbers of rows, by table or kind.
+/// Numbers of rows, by table or kind of row.
 pub(crate) type Counts = BTreeMap<String, u64>;
 
-/// Date of all rows of the population: fixed to 2006-01-01, so that the rows are the same each time.
+/// Date of all generated rows: always 2006-01-01, so that the rows are the same each time.
 const CREATED_US: i64 = 1_136_073_600_000_000;
-/// Most holdings of a user: uniform from 0 to this number.
+/// The number of holdings of a user is uniform from 0 to this number.
 const HOLDINGS_MAX: u32 = 10;
-/// Most shares of a holding: uniform from 1 to this number.
+/// The number of shares of a holding is uniform from 1 to this number.
 const QUANTITY_MAX: u32 = 200;
-/// Prices of quotes: uniform from the first to the last.
+/// Prices of quotes are uniform from the first to the second number.
 const PRICE_CENTS: (i64, i64) = (100, 20_100);
 /// The opening balance of the first user.
 const FIRST_BALANCE_CENTS: i64 = 100_000_000;
-/// Opening balances of all other users: uniform from the first to the last.
+/// The opening balances of all other users are uniform from the first to the second number.
 const BALANCE_CENTS: (i64, i64) = (20_000_000, 30_000_000);
 /// Password of all users.
 const PASSWORD: &str = "xxx";
 
-/// The tables of the published application, with one more column: `broughtforward`, the money of orders
-/// that a reset has removed.
+/// The tables of the published application. There is one additional column, `broughtforward`: the
+/// sum of the money of all orders that resets have removed.
 const TABLES: &str = "
 DROP TABLE IF EXISTS account;
 DROP TABLE IF EXISTS accountprofile;
@@ -171,8 +172,8 @@ struct Rows {
 }
 
 impl Rows {
-    /// Generates the rows. Quotes and users have separate random streams, so that more quotes do not change
-    /// the users' draws, and vice versa.
+    /// Generates the rows. Quotes and users have separate random streams, so that more quotes do
+    /// not change the random numbers of users, and vice versa.
     fn drawn(population: &BrokeragePopulation) -> Self {
         let mut rows = Self::default();
         let mut chance = Stream::new(&population.seed, "brokerage/quotes");
@@ -195,7 +196,8 @@ impl Rows {
     }
 
     fn add_user(&mut self, user: u32, prices: &[i64], chance: &mut Stream) {
-        // Drawn for the first user too, although not used: otherwise the other users' draws would shift.
+        // Also drawn for the first user, who does not use it, so that the random numbers of the
+        // other users stay the same.
         let drawn = between(chance, BALANCE_CENTS);
         let open_balance = if user == 0 { FIRST_BALANCE_CENTS } else { drawn };
         let mut balance = open_balance;
@@ -227,7 +229,7 @@ impl Rows {
         ]);
     }
 
-    /// Adds a holding and its purchase order, which the user has already been alerted to.
+    /// Adds a holding and its purchase order, which is marked as already seen by the user.
     fn add_holding(&mut self, user: u32, symbol: u32, price: i64, quantity: i64) {
         let number = number_of(&self.holdings);
         self.holdings.push(vec![
@@ -276,7 +278,7 @@ fn text(text: impl Into<String>) -> Cell {
     Cell::Text(text.into())
 }
 
-/// A random number, uniform from the first to the last.
+/// A random number, uniform between the two given numbers, both included.
 fn between(chance: &mut Stream, (first, last): (i64, i64)) -> i64 {
     let span = u32::try_from(last - first + 1).expect("the span is small");
     first + i64::from(chance.below(span))

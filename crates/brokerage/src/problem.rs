@@ -3,21 +3,21 @@
 /// Why an operation or a request failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Problem {
-    /// No session has the cookie's identifier.
+    /// The cookie has the identifier of a session that does not exist.
     UnknownSession,
-    /// No user has that name and password.
+    /// No user has this name and password.
     WrongPassword,
     /// A field of the form is missing or cannot be read.
     BadForm,
     /// A quantity outside 1 to [`crate::rows::QUANTITY_MAX`].
     BadQuantity,
-    /// No quote has that symbol.
+    /// No quote has this symbol.
     UnknownSymbol,
     /// The account has no such holding.
     NoHolding,
-    /// A user of that name already exists.
+    /// A user with this name already exists.
     UserExists,
-    /// No page has that address.
+    /// There is no page at this address.
     NotFound,
     /// The page does not support the request's method.
     MethodNotAllowed,
@@ -37,7 +37,7 @@ pub(crate) enum Problem {
     DatabaseUnavailable,
     /// The database's disk is full.
     DatabaseFull,
-    /// At each attempt, the database was busy or chose the operation as a deadlock victim.
+    /// At each attempt, the database was busy or aborted the operation to resolve a deadlock.
     DatabaseBusy,
     /// The database did not answer in time.
     DatabaseTimeout,
@@ -48,7 +48,7 @@ pub(crate) enum Problem {
 }
 
 impl Problem {
-    /// All problems, in the order of their numbers.
+    /// All problems, in the order in which the enum lists them.
     pub(crate) const ALL: [Self; 21] = [
         Self::UnknownSession,
         Self::WrongPassword,
@@ -75,8 +75,9 @@ impl Problem {
 
     /// The problem's name, the status of its response, and a sentence for users.
     const fn described(self) -> (&'static str, u16, &'static str) {
-        // Statuses: RFC 9110, 15.5 and 15.6; 431: RFC 6585, 5. After a header timeout or a send timeout, the
-        // connection ends without a response, so their statuses are not sent.
+        // Statuses: RFC 9110, 15.5 and 15.6; 431: RFC 6585, 5. After a header timeout or a send
+        // timeout the connection is closed without a response, so these two statuses are never
+        // sent.
         match self {
             Self::UnknownSession => ("unknown-session", 401, "Please log in first."),
             Self::WrongPassword => ("wrong-password", 401, "No user has that name and password."),

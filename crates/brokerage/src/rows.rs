@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use crate::database::connection::Row;
 
-/// Fee of an order of any size.
+/// Fee of each order, whatever its size.
 pub(crate) const ORDER_FEE_CENTS: i64 = 2_495;
-/// Most shares of one order: a larger number must be a mistake, and this limit keeps balances from
-/// overflowing.
+/// Largest number of shares in one order. A larger number must be a mistake; the limit also keeps
+/// balances from overflowing.
 pub(crate) const QUANTITY_MAX: i64 = 1_000_000;
 
 #[derive(Clone, Debug, Serialize)]

@@ -62,7 +62,7 @@ impl From<io::Error> for Failure {
     }
 }
 
-/// Reads the plan, makes its runs, writes their records.
+/// Reads the plan, makes the runs in it, and writes a record of each.
 pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     panics::rest_where_there_are_last_words();
     let plan = read_plan()?;
@@ -76,7 +76,8 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     let packets_planned = packets_planned(&plan.sound);
     let every = arguments.progress_ms.map(Duration::from_millis);
     let (runs, failed) = (plan.len(), plan.failed.len());
-    // Runs that cannot be made are known now: they need no thread, and count as done in the progress.
+    // Runs that cannot be made are already known here: they need no thread, and count as done in
+    // the progress.
     for (place, record) in plan.failed {
         writer.write_run(place, Box::new(record))?;
     }
@@ -94,8 +95,8 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Useful data packets of all runs. 0 if a run has a fixed duration: its packets are unknown before
-/// it has run.
+/// Useful data packets of all runs. 0 if any run has a fixed duration, because how many packets it
+/// sends is unknown in advance.
 fn packets_planned(runs: &[Run]) -> u64 {
     let each = runs.iter().map(|run| Some(sim::useful_packets(run)).filter(|&packets| packets > 0));
     each.sum::<Option<u64>>().unwrap_or(0)

@@ -76,7 +76,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reports a failure: its message on standard error for people, its exit code for the front.
+/// Turns a failure into a message for people on standard error, and an exit code for the program
+/// that started the engine.
 fn ended<F: Display>(result: Result<(), F>, exit_code: fn(&F) -> u8) -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,23 +1,23 @@
-//! The effect of a panic: in the simulator it ends one run, elsewhere the whole process.
+//! What happens on a panic: in the simulator only one run ends, elsewhere the whole process.
 //!
-//! The release is compiled without unwinding, which makes the path of a packet some per cent faster. So
-//! the thread of a run that panics cannot continue: it reports the panic from the panic hook, and
-//! waits there until the process ends.
+//! The release is compiled without unwinding, which makes the processing of packets some per cent
+//! faster. As a consequence, a thread cannot continue after a panic: the panic hook reports the
+//! panic, and the thread waits in the hook until the process ends.
 
 use std::cell::RefCell;
 use std::panic;
 use std::process;
 
-/// A function that the panic hook calls on the thread that panics. Its argument is the place and the
-/// message of the panic: "panicked at src/x.rs:1:2: why".
+/// A function that the panic hook calls on the thread that panics. The argument is a text with the
+/// place and the message of the panic: "panicked at src/x.rs:1:2: why".
 type LastWords = Box<dyn FnOnce(String)>;
 
 thread_local! {
     static LAST_WORDS: RefCell<Option<LastWords>> = const { RefCell::new(None) };
 }
 
-/// Ends the process upon a panic of any thread, after the usual message: an agent or a switch must
-/// not go on with a thread missing.
+/// Makes a panic of any thread print the usual message and end the process, because an agent or a
+/// switch must not go on with a thread missing.
 pub(crate) fn end_the_process() {
     let usual = panic::take_hook();
     panic::set_hook(Box::new(move |info| {
@@ -33,8 +33,9 @@ pub(crate) fn rest_where_there_are_last_words() {
     panic::set_hook(Box::new(move |info| {
         let Some(last_words) = LAST_WORDS.take() else { return usual(info) };
         last_words(info.to_string().replace('\n', " "));
-        // With unwinding, as in the fast build, the thread ends by itself. The hook cannot be changed while it
-        // is called, so nothing may wait for a thread that is parked in it.
+        // With unwinding, as in the fast build, the thread ends by itself. Without, it is parked
+        // inside the hook. The hook cannot be replaced while it runs, so no thread may wait for a
+        // parked one.
         #[cfg(panic = "abort")]
         loop {
             std::thread::park();
@@ -42,7 +43,8 @@ pub(crate) fn rest_where_there_are_last_words() {
     }));
 }
 
-/// Registers the function that the panic hook calls if this thread panics. It replaces an earlier one.
+/// Registers the function that the panic hook calls if this thread panics. It replaces a function
+/// that was registered earlier.
 pub(crate) fn last_words(say: impl FnOnce(String) + 'static) {
     LAST_WORDS.set(Some(Box::new(say)));
 }

@@ -1,5 +1,5 @@
-//! Reads a plan. A run with a number out of the engine's range becomes that run's failed record, and
-//! the others go on; any other error rejects the plan.
+//! Reads a plan. If a run has a number that is too large or small for the engine, only this run
+//! fails, with a failed record. Any other error rejects the whole plan.
 
 use netstudy_records::{Plan, PlanSchema, Run, RunRecord};
 use serde::Deserialize;
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 pub(crate) struct Runs {
     /// Runs that the engine can make.
     pub(crate) sound: Vec<Run>,
-    /// The place of each of these runs in the plan.
+    /// For each run in `sound`: its index in the plan.
     pub(crate) places: Vec<usize>,
-    /// The failed records of all other runs, with their places.
+    /// For each other run: its index in the plan, and its failed record.
     pub(crate) failed: Vec<(usize, RunRecord)>,
 }
 
@@ -22,7 +22,7 @@ impl Runs {
     }
 }
 
-/// A plan whose runs have not been looked at.
+/// A plan whose runs have not been parsed yet.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Outline {
@@ -35,10 +35,10 @@ struct Outline {
     runs: Vec<Value>,
 }
 
-/// The plan in `text`.
+/// Parses the plan in `text`.
 ///
 /// # Errors
-/// Says what is wrong, and where.
+/// The message says what is wrong, and where.
 pub(crate) fn read(text: &str) -> Result<Runs, String> {
     match serde_json::from_str::<Plan>(text) {
         Ok(Plan { runs, .. }) => {
@@ -48,7 +48,7 @@ pub(crate) fn read(text: &str) -> Result<Runs, String> {
     }
 }
 
-/// Parses each run separately; `None` if the error is outside the runs.
+/// Parses each run separately; `None` if the plan has an error outside its runs.
 fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     let outline: Outline = serde_json::from_str(text).ok()?;
     let mut found = Runs { sound: Vec::new(), places: Vec::new(), failed: Vec::new() };
@@ -67,10 +67,10 @@ fn one_by_one(text: &str) -> Option<Result<Runs, String>> {
     Some(Ok(found))
 }
 
-/// The failed record of a run with a number out of range; `None` for any other error, or if the run
-/// has no identity.
+/// The failed record of a run in which a number is out of range. `None` if the error is a different
+/// one, or if the run has no valid identity.
 fn failed(run: &Value, said: &str) -> Option<RunRecord> {
-    // serde reports a number out of range only by this text.
+    // This text is the only sign by which serde reports a number out of range.
     if !said.contains("invalid value: integer") {
         return None;
     }

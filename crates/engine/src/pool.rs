@@ -1,4 +1,4 @@
-//! Runs distributed over threads.
+//! Distributes runs over threads.
 
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
@@ -27,7 +27,7 @@ pub(crate) enum Event {
     },
 }
 
-/// Makes a run, and reports its progress.
+/// A function that makes a run and reports its progress.
 pub(crate) trait Simulate:
     Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Send + Sync
 {
@@ -43,7 +43,7 @@ struct Work<S> {
     order: Vec<usize>,
     next: AtomicUsize,
     packets: AtomicU64,
-    /// The reader is gone: no run starts or continues.
+    /// True once nobody reads the records any more: no run starts or continues.
     stopped: AtomicBool,
 }
 
@@ -57,9 +57,9 @@ impl<S> sim::Progress for &Work<S> {
     }
 }
 
-/// Makes `runs` with `simulate` on `threads` threads and hands events to `on_event`, whose error
-/// ends the work. The costliest runs start first, so that no thread is left with a long run at the
-/// end. A run that panics fails; the others go on. Needs
+/// Makes `runs` with `simulate` on `threads` threads, and passes events to `on_event`. If
+/// `on_event` returns an error, the work ends. The costliest runs start first, so that no thread is
+/// left with a long run at the end. A run that panics fails; the others go on. Needs
 /// [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
     runs: Arc<[Run]>,
@@ -85,8 +85,8 @@ pub(crate) fn make_runs<E>(
     }
     let mut runs_done = 0;
     let mut due = progress_every.map(|every| Instant::now() + every);
-    // A thread parked after a panic keeps its sender, so the channel never closes: count runs
-    // instead.
+    // The loop counts runs. It cannot wait until the channel closes, because a thread parked after
+    // a panic never drops its sender.
     while runs_done < count {
         let event = match wait(&ended, due) {
             Ok((index, record)) => {
@@ -116,8 +116,8 @@ fn wait(ended: &mpsc::Receiver<Ended>, due: Option<Instant>) -> Result<Ended, Re
     }
 }
 
-/// Starts a thread that makes runs until none is left or the results are no longer wanted. If it
-/// panics, another thread takes its place.
+/// Starts a thread that makes runs until none is left or nobody reads the results. If the thread
+/// panics, another one replaces it.
 fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
     thread::spawn(move || {
         while !work.stopped.load(Ordering::Relaxed) {
@@ -127,7 +127,7 @@ fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
             let (same, reporter) = (Arc::clone(&work), sender.clone());
             panics::last_words(move |said| {
                 let failed = sim::failed(&same.runs[index], format!("the simulator {said}"));
-                // Fails if the receiver is gone: then nobody needs the record.
+                // Sending fails if the receiver is gone; then nobody needs the record.
                 let _ = reporter.send((index, Box::new(failed)));
                 begin(same, reporter);
             });

@@ -10,7 +10,8 @@ use netstudy_records::{Record, RunRecord};
 pub(crate) struct Writer<W> {
     out: W,
     as_completed: bool,
-    /// Runs that ended while an earlier run of the plan was still missing.
+    /// Runs that have ended, but cannot be written yet because an earlier run of the plan has not
+    /// ended.
     early: BTreeMap<usize, Box<RunRecord>>,
     next: usize,
     runs: usize,

@@ -1,4 +1,4 @@
-//! Buffer architectures by name: from the description of a buffer to the code of its architecture.
+//! All buffer architectures by name: selects the code of the architecture that a plan describes.
 
 use alloc::string::String;
 
@@ -18,20 +18,20 @@ use crate::{Chance, Link};
 pub struct SwitchSetup<'a> {
     /// The link behind each port.
     pub links: &'a [Link],
-    /// A frame is marked if it arrives at a queue longer than this.
+    /// A frame gets a congestion mark if it arrives at a queue longer than this.
     pub marked_above_bytes: u64,
-    /// Buffer space reserved on arrival, by ingress port: a maximum-size frame on cut-through ports, 0
-    /// (the frame's own size) otherwise.
+    /// For each ingress port: the frame size for which a buffer must have room to admit a frame. A
+    /// maximum-size frame on cut-through ports; otherwise 0, so that the frame's own size counts.
     pub reserved_bytes: &'a dyn Fn(u32) -> u32,
 }
 
-/// A task that is compiled for each buffer architecture.
+/// A task on a switch, which is compiled separately for each buffer architecture.
 pub trait SwitchTask<F: Copy> {
     /// The task's result.
     type Output;
 
-    /// Runs on the architecture that is `B` in closed form and `A` event-driven. Only the one that
-    /// is used is constructed.
+    /// Runs the task on one architecture: `B` is its closed form, `A` its event-driven form. Only
+    /// the form whose closure is called is constructed.
     fn run_on<B: SwitchBuffer<F>, A: Architecture<F>>(
         self,
         closed_form: impl FnOnce() -> B,
@@ -41,15 +41,15 @@ pub trait SwitchTask<F: Copy> {
 
 /// A switch that can be made from the parameters `C` of its architecture.
 pub trait FromConfig<C> {
-    /// The switch with these parameters.
+    /// Makes a switch from these parameters.
     fn from_config(config: &C, setup: &SwitchSetup<'_>) -> Self;
 }
 
-/// Defines the types that choose among all architectures. Each has a name, its parameters, its closed form
-/// and its event-driven form.
+/// Defines the types that choose among all architectures. For each architecture, the list gives its
+/// name and the types of its parameters, its closed form and its event-driven form.
 macro_rules! architectures {
     ($($(#[$doc:meta])* $name:ident: $config:ty, $closed:ty, $stepped:ty;)*) => {
-        /// The buffer architecture of a switch with its parameters, as plans have it.
+        /// The buffer architecture of a switch and its parameters, as written in plans.
         #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "kind", rename_all = "kebab-case")]
         pub enum BufferConfig {
@@ -67,21 +67,22 @@ macro_rules! architectures {
             ///
             /// # Errors
             ///
-            /// The parameter with its value and its limit.
+            /// Names the invalid parameter, its value and the limit.
             pub fn check(&self) -> Result<(), String> {
                 match self { $(Self::$name(config) => config.check(),)* }
             }
         }
 
-        /// Runs `task` on a switch with the given buffer. Dispatches once per task, not once per
-        /// frame.
+        /// Runs `task` on a switch with the given buffer. Selects the architecture once per task,
+        /// not once per frame.
         pub fn dispatch<F: Copy + Default, T: SwitchTask<F>>(
             buffer: &BufferConfig,
             setup: &SwitchSetup<'_>,
             task: T,
         ) -> T::Output {
             match buffer {
-                // Both as closures: a run needs one of the two forms, and its memory is large.
+                // Closures, so that only the form that the run needs is constructed: each takes
+                // much memory.
                 $(BufferConfig::$name(config) => task.run_on(
                     || <$closed>::from_config(config, setup),
                     || <$stepped>::from_config(config, setup),
@@ -89,8 +90,8 @@ macro_rules! architectures {
             }
         }
 
-        /// A switch of any architecture in closed form, for networks whose switches differ.
-        /// Dispatches on each frame.
+        /// A switch of any architecture in closed form, for networks whose switches differ. Selects
+        /// the architecture anew for each frame.
         #[derive(Clone, Debug)]
         pub enum AnyBuffer<F> {
             $($(#[$doc])* $name($closed),)*
@@ -143,7 +144,7 @@ macro_rules! architectures {
             }
         }
 
-        /// As [`AnyBuffer`], event-driven.
+        /// Like [`AnyBuffer`], but event-driven.
         #[derive(Clone, Debug)]
         pub enum AnyArchitecture<F> {
             $($(#[$doc])* $name($stepped),)*

@@ -1,13 +1,13 @@
-//! The network between hosts: links, transmitters and switches, in closed form and event-driven; and
-//! the graph that they form.
+//! The network between hosts: its graph, and its links, transmitters and switches. A switch exists
+//! in two forms: in closed form, which computes departure times in advance, and event-driven.
 //!
 //! A FIFO that sends at a fixed rate needs no event per frame: the time at which a frame leaves is
-//! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress chooses
-//! among several queues needs an event at each choice. Links with PAUSE have no closed form: for
-//! such links, and for a real clock, [`stepped`] drives the same buffer architectures event by
-//! event.
+//! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress ports
+//! choose among several queues needs an event for each choice. Links with PAUSE have no closed
+//! form: for such links, and for a real clock, [`stepped`] drives the same buffer architectures
+//! event by event.
 //!
-//! At equal times, frames leave before frames arrive.
+//! If one frame leaves and another arrives at the same time, the departure comes first.
 #![no_std]
 
 extern crate alloc;

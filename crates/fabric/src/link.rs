@@ -11,7 +11,8 @@ pub mod ethernet {
         padded(ip_bytes + headers::ETHERNET_HEADER_BYTES + headers::ETHERNET_CHECK_BYTES)
     }
 
-    /// Bytes of a frame whose header, payload and check sequence take `bytes`.
+    /// Size of a frame whose header, payload and check sequence take `bytes`, padded to the minimum
+    /// frame size.
     #[must_use]
     #[inline]
     pub const fn padded(bytes: u32) -> u32 {
@@ -20,8 +21,8 @@ pub mod ethernet {
     }
 }
 
-/// Bytes that a cut-through switch needs before it forwards a frame: the first 64, which show that it
-/// is no fragment (IEEE 802.3, 4.2.4.2.2).
+/// Bytes that a cut-through switch needs before it forwards a frame: the first 64 show that it is
+/// not a fragment (IEEE 802.3, 4.2.4.2.2).
 pub const CUT_THROUGH_BYTES: u32 = 64;
 
 /// One direction of a full-duplex Ethernet link.
@@ -32,13 +33,13 @@ pub struct Link {
 }
 
 impl Link {
-    /// A link of `rate` whose far end is `delay` away.
+    /// A link with this bit rate and this propagation delay.
     #[must_use]
     pub const fn new(rate: Rate, delay: Duration) -> Self {
         Self { serializer: Serializer::new(rate), delay }
     }
 
-    /// How long a frame of `frame_bytes` holds the wire, gap included.
+    /// How long a frame of `frame_bytes` occupies the wire, interpacket gap included.
     #[must_use]
     #[inline]
     pub const fn serialization(&self, frame_bytes: u32) -> Duration {
@@ -65,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_full_segment_at_ten_gigabit_and_one_microsecond() {
-        // MTU 9000 + 18 + 20 = 9038 B at 0.8 ns a byte.
+        // MTU 9000 + 18 + 20 = 9038 B at 0.8 ns per byte.
         let link = Link::new(Rate::from_gbps(10), Duration::from_us(1));
         let frame = ethernet::frame_bytes(9000);
         assert_eq!(link.serialization(frame) + link.delay(), Duration::from_ps(8_230_400));

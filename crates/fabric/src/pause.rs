@@ -1,7 +1,8 @@
 //! PAUSE: flow control of a full-duplex link (IEEE 802.3, annex 31B).
 //!
-//! A PAUSE frame asks the peer to send no data frame for a time, counted in quanta; one of zero quanta
-//! ends it. A frame on the wire is sent to its end, and PAUSE frames themselves are never held up.
+//! A PAUSE frame asks the peer to send no data frames for a given number of quanta. A PAUSE frame
+//! with zero quanta ends the pause. A frame that is already on the wire is sent to its end. PAUSE
+//! frames themselves are never paused.
 
 use netstudy_units::{Duration, Rate, Time, headers};
 
@@ -17,23 +18,24 @@ pub fn pause_time(rate: Rate, quanta: u16) -> Duration {
     rate.serialization(QUANTUM_BYTES) * u64::from(quanta)
 }
 
-/// Buffer levels at which a receiver asks its peer to pause and to go on, in the unit of its buffer.
+/// Buffer levels at which a receiver asks its peer to pause and to resume, in the unit in which the
+/// buffer is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PauseThresholds {
-    /// A buffer above this level asks for a pause. The space above it must hold the frames sent
-    /// until the peer reacts, or they are lost.
+    /// Above this level the receiver asks for a pause. The space above the level must hold the
+    /// frames that are sent until the peer reacts; otherwise they are lost.
     pub xoff: u64,
-    /// A buffer at or below this level ends the pause. If it is too low, the link idles until data
-    /// arrives again.
+    /// At or below this level the receiver ends the pause. If the level is too low, the link idles
+    /// until data arrives again.
     pub xon: u64,
     /// Length of a pause that is neither ended early nor repeated. Short pauses cost more PAUSE
-    /// frames; with long pauses the link stays idle longer if the PAUSE frame that ends one is
-    /// lost.
+    /// frames; with long pauses the link stays idle longer if the PAUSE frame that should end the
+    /// pause is lost.
     pub quanta: u16,
 }
 
-/// The side of a link that asks for pauses. It repeats a request halfway through a pause for as long as
-/// its buffer is above the XON threshold.
+/// The side of a link that asks for pauses. While its buffer is above the XON threshold, it repeats
+/// the request halfway through each pause.
 #[derive(Clone, Debug)]
 pub struct PauseRequests {
     thresholds: PauseThresholds,
@@ -42,7 +44,7 @@ pub struct PauseRequests {
 }
 
 impl PauseRequests {
-    /// Requests over a link of `rate`.
+    /// Creates the requests for a link with the bit rate `rate`.
     #[must_use]
     pub fn new(thresholds: PauseThresholds, rate: Rate) -> Self {
         Self {
@@ -64,7 +66,7 @@ impl PauseRequests {
         None
     }
 
-    /// When the request for a pause is repeated; [`Time::NEVER`] without a pause.
+    /// When the request for a pause is repeated next; [`Time::NEVER`] if there is no pause.
     #[must_use]
     pub const fn next_timeout(&self) -> Time {
         self.repeat_at
@@ -86,7 +88,7 @@ impl PauseRequests {
 pub struct PauseCounters {
     /// PAUSE frames sent, including the ones that end a pause.
     pub pauses_sent: u64,
-    /// PAUSE frames received, honoured or not.
+    /// PAUSE frames received, whether the port obeyed them or not.
     pub pauses_received: u64,
 }
 
@@ -130,7 +132,7 @@ mod tests {
     fn it_is_asked_for_again_halfway_through() {
         let mut requests = PauseRequests::new(THRESHOLDS, Rate::from_gbps(10));
         requests.handle_level(at(1), 101);
-        // 1000 quanta of 51.2 ns, halved.
+        // Half of 1000 quanta of 51.2 ns.
         let again = at(1) + Duration::from_ns(25_600);
         assert_eq!(requests.next_timeout(), again);
         assert_eq!(requests.handle_timeout(at(2)), None);

@@ -2,19 +2,20 @@ use alloc::vec::Vec;
 
 use netstudy_units::Time;
 
-/// The next time of each of a fixed set of sources, and the earliest of all: a tournament tree.
+/// A tournament tree that holds the next time of each source and finds the earliest. The number of
+/// sources is fixed.
 ///
-/// At equal times the lower tie-break key wins, then the lower source. An update costs at most one
-/// comparison per level of the tree. The compared nodes depend only on the source, so a CPU can load
-/// them all at once.
+/// Among sources with equal times, the lowest tie-break key wins; among equal keys, the lowest
+/// source number. An update costs at most one comparison per level of the tree. Which nodes are
+/// compared depends only on the source number, so a CPU can load them all at once.
 #[derive(Clone, Debug)]
 pub struct Schedule {
-    /// `nodes[1]` is the earliest; the children of node n are 2n and 2n + 1; the second half holds
-    /// the sources themselves.
+    /// `nodes[1]` is the earliest entry. The children of node n are the nodes 2n and 2n + 1. The
+    /// second half of the nodes holds the entries of the sources.
     nodes: Vec<Entry>,
 }
 
-/// From the high bits to the low ones: a time, its tie-break key, its source.
+/// A time, its tie-break key and its source, packed from the high bits to the low bits.
 type Entry = u128;
 
 const fn entry(time: Time, key: u32, source: usize) -> Entry {

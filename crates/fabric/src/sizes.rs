@@ -1,4 +1,4 @@
-//! Frames counted by size, in the classes of RMON's etherStatsTable (RFC 2819, 5).
+//! Counts frames by size, in the size classes of RMON's etherStatsTable (RFC 2819, 5).
 
 /// Number of frames by size, check sequence included: 64 bytes, 65 to 127, 128 to 255, 256 to 511,
 /// 512 to 1023, 1024 to 1518, and longer.
@@ -18,8 +18,7 @@ impl FrameSizes {
         self.0[Self::class(frame_bytes)] += 1;
     }
 
-    /// The counts with frames of these sizes subtracted. All of these frames must have been
-    /// counted.
+    /// Subtracts frames of these sizes from the counts. All of these frames must have been counted.
     #[must_use]
     pub fn without(mut self, sizes: impl Iterator<Item = u32>) -> Self {
         sizes.for_each(|frame_bytes| self.0[Self::class(frame_bytes)] -= 1);

@@ -3,14 +3,14 @@ use netstudy_units::Time;
 
 use crate::Link;
 
-/// A frame that waits for, or is on, the wire of a port.
+/// A frame that is on the wire of a port or waits for it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Departing {
     /// When its last bit leaves.
     pub at: Time,
     /// Occupied buffer space, in the unit of the buffer.
     pub occupied: u32,
-    /// The port by which it came.
+    /// The port through which the frame arrived.
     pub ingress: u32,
 }
 
@@ -45,8 +45,8 @@ impl Transmitter {
         self.free_at
     }
 
-    /// Buffer space occupied by its frames, frames that have left since the last [`Self::release`]
-    /// included.
+    /// Buffer space occupied by the frames of this port, including frames that have left since the
+    /// last [`Self::release`].
     #[must_use]
     #[inline]
     pub const fn occupied(&self) -> u64 {
@@ -59,23 +59,24 @@ impl Transmitter {
         self.occupied_max
     }
 
-    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by then do not count,
-    /// even if [`Self::release`] has not been called.
+    /// Bytes of the buffer that frames occupy at `now`. Frames that have left by `now` do not
+    /// count, even if [`Self::release`] has not been called.
     #[must_use]
     pub fn occupied_at(&self, now: Time) -> u64 {
         let first = self.queue.partition_point(|frame| frame.at <= now);
         self.queue.iter().skip(first).map(|frame| u64::from(frame.occupied)).sum()
     }
 
-    /// Frames waiting or on the wire, frames that have left since the last [`Self::release`]
-    /// included.
+    /// Number of frames that wait or are on the wire, including frames that have left since the
+    /// last [`Self::release`].
     #[must_use]
     #[inline]
     pub fn frames(&self) -> usize {
         self.queue.len()
     }
 
-    /// Forgets all frames if the last of them left by `now`: the usual case on a link that is not busy.
+    /// Forgets all frames if the last of them left by `now`: the usual case on a link that is not
+    /// busy.
     #[inline]
     pub fn release_if_idle(&mut self, now: Time) {
         if self.free_at <= now {
@@ -84,7 +85,7 @@ impl Transmitter {
         }
     }
 
-    /// Forgets the frames that left by `now`, and calls `left` with each.
+    /// Forgets the frames that have left by `now`, and calls `left` with each of them.
     #[inline]
     pub fn release(&mut self, now: Time, mut left: impl FnMut(&Departing)) {
         while let Some(front) = self.queue.front()
@@ -96,8 +97,8 @@ impl Transmitter {
         }
     }
 
-    /// Sends a frame that may start at `ready`, after all earlier frames. Returns when its last bit
-    /// leaves.
+    /// Sends a frame after all earlier frames. It may start at `ready` at the earliest. Returns the
+    /// time at which the frame's last bit leaves.
     #[inline]
     pub fn send(&mut self, ready: Time, frame_bytes: u32, occupied: u32, ingress: u32) -> Time {
         let at = self.send_below_max(ready, frame_bytes, occupied, ingress);
@@ -105,7 +106,7 @@ impl Transmitter {
         at
     }
 
-    /// As [`Self::send`], for a frame that does not raise the maximum occupancy.
+    /// Like [`Self::send`], for a frame that does not raise the maximum occupancy.
     #[inline]
     pub fn send_below_max(
         &mut self,
@@ -120,7 +121,7 @@ impl Transmitter {
         at
     }
 
-    /// As [`Self::send`], for a frame that occupies no buffer space.
+    /// Like [`Self::send`], for a frame that occupies no buffer space.
     #[inline]
     pub fn transmit(&mut self, ready: Time, frame_bytes: u32) -> Time {
         self.free_at = ready.max(self.free_at) + self.link.serialization(frame_bytes);

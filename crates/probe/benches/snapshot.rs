@@ -1,4 +1,4 @@
-//! Cost of a snapshot, source by source: `cargo bench -p netstudy-probe`.
+//! Measures what a snapshot of each source costs. Run it with `cargo bench -p netstudy-probe`.
 
 use std::hint::black_box;
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use netstudy_probe::{FlowReader, Probe, Socket, Source, Sources};
 
-/// Connections that are open meanwhile, as a run with this many servers has.
+/// Number of connections that are open during the measurement, as in a run with this many servers.
 const CONNECTIONS: usize = 24;
 const SNAPSHOTS: usize = 500;
 
@@ -36,7 +36,8 @@ fn report(name: &str, sources: Sources) {
     });
 }
 
-/// One connection that is asked for by its ends: all of it is CPU time.
+/// Measures a request for one connection, given by its two ends. The request does not wait, so its
+/// wall time counts as CPU time.
 fn report_one(client: &TcpStream) {
     let socket = Socket {
         local: client.local_addr().expect("a socket's end"),

@@ -6,15 +6,16 @@ use std::fmt;
 
 use crate::{Counter, Kind, Reading, Snapshot};
 
-/// Growth of counters between two snapshots, in the units of their names.
+/// Growth of counters between two snapshots, in the units that the counters' names give.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Growth {
     /// By name, summed over CPUs, interfaces, disks and connections.
     pub counters: BTreeMap<String, u64>,
     /// By CPU, interface and disk.
     pub parts: BTreeMap<String, BTreeMap<String, u64>>,
-    /// Names with a part that is in only one of the snapshots: a connection was closed, a CPU went
-    /// offline. Their growth is unknown, so they are missing from `counters` and `parts`.
+    /// Names of counters that one of the snapshots lacks for some CPU or connection, for example
+    /// because a connection was closed or a CPU went offline. The growth of such counters is
+    /// unknown, so `counters` and `parts` do not contain them.
     pub unknown: BTreeSet<String>,
     /// Time between the two snapshots.
     pub elapsed_ns: u64,
@@ -23,15 +24,15 @@ pub struct Growth {
 /// Two snapshots between which growth is undefined.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GrowthError {
-    /// They are of different machines, boots or namespaces.
+    /// The snapshots come from different machines, boots or namespaces.
     OtherOrigin,
-    /// The second is older than the first.
+    /// The second snapshot is older than the first.
     Order,
-    /// A counter decreased by more than a wrap explains.
+    /// A counter decreased, and a wrap cannot explain it.
     Restarted {
-        /// Its name.
+        /// Name of the counter.
         name: &'static str,
-        /// Its CPU, interface, disk or connection.
+        /// The CPU, interface, disk or connection that it belongs to; none: the whole host.
         part: Option<String>,
         /// The earlier value.
         before: u64,
@@ -55,7 +56,7 @@ impl fmt::Display for GrowthError {
 
 impl Error for GrowthError {}
 
-/// Identity of a counter: name, field, part and instance.
+/// Identifies a counter: its name, field, part and instance.
 type Key<'a> = (&'static str, &'static str, Option<&'a str>, u64);
 
 fn key(reading: &Reading) -> Key<'_> {
@@ -68,7 +69,7 @@ fn counters(snapshot: &Snapshot) -> BTreeMap<Key<'_>, &Reading> {
     counters.map(|reading| (key(reading), reading)).collect()
 }
 
-/// Growth of counters from `before` to `after`, without states, which do not grow.
+/// Growth of counters from `before` to `after`. Gauges are left out, because they do not grow.
 ///
 /// # Errors
 /// See [`GrowthError`].
@@ -83,7 +84,7 @@ pub fn growth(before: &Snapshot, after: &Snapshot) -> Result<Growth, GrowthError
     for (key, reading) in new {
         match old.remove(&key) {
             Some(before) => growth.add(reading, grown(before, reading)?),
-            // It appeared between the snapshots, and counts from 0.
+            // The part appeared between the snapshots, so the counter started from 0.
             None if reading.source.comes_and_goes() => growth.add(reading, reading.value),
             None => told_once.push(reading),
         }
@@ -107,7 +108,7 @@ impl Growth {
         }
     }
 
-    /// Removes a counter that is known at only one end, after all others were added.
+    /// Removes a counter that only one of the snapshots has. Called after all others were added.
     fn forget(&mut self, reading: &Reading) {
         let name = reading.counter.name;
         self.counters.remove(name);
@@ -132,14 +133,15 @@ pub(crate) fn grown(before: &Reading, after: &Reading) -> Result<u64, GrowthErro
     }
 }
 
-/// The advance of a counter of `bits`. A counter that decreased has wrapped if its advance is then
-/// less than half of its range (RFC 1982, 3.2); none: it was restarted.
+/// How far a counter of `bits` bits has advanced. If the value decreased, the counter is assumed to
+/// have wrapped, provided that the advance is then less than half of the range (RFC 1982, 3.2).
+/// Otherwise it was restarted: returns none.
 fn advance(before: u64, after: u64, bits: u32) -> Option<u64> {
     if after >= before {
         return Some(after - before);
     }
     let last = u64::MAX >> (64 - bits);
-    // The value is beyond the range: on this kernel the field has more bits.
+    // The value is too large for `bits` bits: on this kernel, the field is wider.
     if before > last {
         return None;
     }

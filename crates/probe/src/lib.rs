@@ -1,9 +1,10 @@
-//! Counters and states of a host, read from the kernel at one moment.
+//! Reads counters and gauges of a host from the kernel, all at one moment.
 //!
-//! `parse` turns the kernel's output into fields by the kernel's own names, without I/O; `read` is the
-//! only I/O. `vocabulary` maps fields to our counters, with names and meanings. A [`Snapshot`]
-//! holds the readings of the chosen [`Sources`] at one moment, together with the kernel's output;
-//! [`growth`] compares two of them. A [`Sampler`] takes snapshots in a thread of its own.
+//! `parse` turns the kernel's output into fields with the kernel's own names, without I/O. Only
+//! `read` does I/O. `vocabulary` maps fields to our counters, with their names and meanings. A
+//! [`Snapshot`] holds the readings of the chosen [`Sources`] at one moment, together with the
+//! kernel's output; [`growth`] compares two snapshots. A [`Sampler`] takes snapshots in a separate
+//! thread.
 //!
 //! The probe does not change the host, and needs no root.
 

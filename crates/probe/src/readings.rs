@@ -1,4 +1,4 @@
-//! Turns parsed fields into readings under our names.
+//! Converts parsed fields into readings, which have our own names.
 
 use std::sync::Arc;
 
@@ -18,22 +18,22 @@ pub struct Reading {
     pub counter: &'static Counter,
     /// The CPU, interface, disk or connection; none: the whole host.
     pub part: Option<Arc<str>>,
-    /// Distinguishes successive parts with the same name.
+    /// Differs between parts that had the same name one after the other.
     pub instance: u64,
-    /// The kernel's value, in its unit.
+    /// The value as the kernel reports it, in the kernel's unit.
     pub value: u64,
-    /// The value without the wraps and corrections that its probe has seen.
+    /// The value as if the counter had never wrapped or been corrected since the probe was opened.
     pub total: u64,
 }
 
 impl Reading {
-    /// [`Self::total`] in the unit of the name.
+    /// [`Self::total`], converted to the unit in the counter's name.
     #[must_use]
     pub fn scaled(&self) -> u64 {
         self.in_unit(self.total)
     }
 
-    /// Converts `amount` from the kernel's unit to the unit of the name.
+    /// Converts `amount` from the kernel's unit to the unit in the counter's name.
     pub(crate) fn in_unit(&self, amount: u64) -> u64 {
         amount.saturating_mul(self.counter.unit.factor())
     }
@@ -151,7 +151,7 @@ pub(crate) fn of_qdiscs(
     for link in wanted(links, sources)? {
         let of_link = |qdisc: &&Qdisc| qdisc.interface == link.index && qdisc.is_root();
         for qdisc in qdiscs.iter().filter(of_link) {
-            // Without a queue nothing is counted, but it is known that nothing was dropped.
+            // Without a queue the kernel counts nothing, but we know that no packet was dropped.
             let counted: fn(&Counter) -> bool =
                 if qdisc.counts() { |_| true } else { |counter| counter.field == "drops" };
             // A changed handle means a new queueing discipline.

@@ -12,8 +12,8 @@ const ABSENT: u64 = u64::MAX;
 
 /// Takes samples at an interval, in a separate thread.
 ///
-/// Deadlines are multiples of the interval from the start: a late sample does not delay later
-/// samples. Memory for all samples is allocated and touched before the first sample.
+/// Deadlines are multiples of the interval, counted from the start, so a late sample does not delay
+/// later samples. Memory for all samples is allocated and touched before the first sample.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Sender<()>,
@@ -21,14 +21,14 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Samples `sources` every `interval`, starting at once, at most `samples_max` times.
+    /// Starts to sample `sources` at once, and then every `interval`, at most `samples_max` times.
     ///
     /// # Errors
     /// The thread cannot be started.
     pub fn start(sources: Sources, interval: Duration, samples_max: usize) -> io::Result<Self> {
         let (stop, stopped) = channel();
         let samples = Samples::with_room(&sources, samples_max);
-        // Opened here, in the namespace of the caller.
+        // Opened here, because the caller's thread is in the namespace to be sampled.
         let probe = Probe::open(sources);
         let interval_ns = (interval.as_nanos() as u64).max(1);
         let thread = thread::Builder::new()
@@ -49,7 +49,7 @@ impl Sampler {
     /// If the thread panicked.
     #[must_use]
     pub fn stop(self) -> Samples {
-        // The send fails if the thread has already taken all its samples.
+        // Sending fails if the thread has already ended because it has taken all samples.
         let _ = self.stop.send(());
         self.thread.join().expect("the sampler does not panic")
     }
@@ -76,12 +76,12 @@ fn sample(
     samples
 }
 
-/// The first deadline that is after both the previous deadline and now.
+/// The first deadline that is later than both `deadline` and `now`.
 fn next_deadline(start: u64, interval_ns: u64, deadline: u64, now: u64) -> u64 {
     (deadline + interval_ns).max(start + (now - start).div_ceil(interval_ns) * interval_ns)
 }
 
-/// Waits for the `deadline`; false: the sampler was stopped.
+/// Waits until `deadline`. Returns false if the sampler was stopped before.
 fn waited(deadline: u64, stopped: &Receiver<()>) -> bool {
     let left = Duration::from_nanos(deadline.saturating_sub(monotonic_ns()));
     matches!(stopped.recv_timeout(left), Err(RecvTimeoutError::Timeout))
@@ -90,26 +90,27 @@ fn waited(deadline: u64, stopped: &Receiver<()>) -> bool {
 /// Samples of a sampler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Samples {
-    /// Names of counters and states, in order.
+    /// Names of counters and gauges, in order.
     pub names: Vec<&'static str>,
     /// Number of deadlines that were skipped because the previous sample was still being taken.
     pub skipped: u64,
     /// Time and cost of each sample.
     pub samples: Vec<Sample>,
-    /// The values of all samples, one sample after the other, each in the order of the names.
+    /// The values of the first sample in the order of the names, then those of the second sample,
+    /// and so on.
     values: Vec<u64>,
 }
 
 /// Time and cost of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// `CLOCK_MONOTONIC` when it began.
+    /// When the sample began (`CLOCK_MONOTONIC`).
     pub at_ns: u64,
-    /// Time from its deadline to its start.
+    /// How long after the deadline the sample began.
     pub late_ns: u64,
-    /// Time that it took.
+    /// How long the sample took.
     pub cost_ns: u64,
-    /// CPU time that it took.
+    /// CPU time that the sample took.
     pub cpu_ns: u64,
 }
 
@@ -120,7 +121,8 @@ impl Samples {
         Self {
             skipped: 0,
             samples: Vec::with_capacity(samples_max),
-            // Written once, so that every page is mapped.
+            // All values are written once at the start, so that the kernel maps the memory before
+            // the first sample.
             values: vec![ABSENT; names.len() * samples_max],
             names: names.into_iter().collect(),
         }

@@ -8,22 +8,22 @@ use crate::{Flow, Kind, Probe, Reading, Source, Sources};
 pub struct Origin {
     /// The boot of the machine, `/proc/sys/kernel/random/boot_id`.
     pub boot: Option<String>,
-    /// The network namespace, by the inode of `/proc/thread-self/ns/net`.
+    /// The network namespace: the inode number of `/proc/thread-self/ns/net`.
     pub namespace: Option<u64>,
 }
 
 /// Readings of the chosen sources at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// `CLOCK_MONOTONIC` when it began.
+    /// When the snapshot began (`CLOCK_MONOTONIC`).
     pub at_ns: u64,
-    /// Time that it took, parsing included.
+    /// Time that the snapshot took, parsing included.
     pub cost_ns: u64,
-    /// CPU time that it took.
+    /// CPU time that the snapshot took.
     pub cpu_ns: u64,
-    /// The boot and the namespace of the counters.
+    /// The boot and the namespace that the counters belong to.
     pub origin: Origin,
-    /// Every value that has one of our names.
+    /// All values for which we have a name.
     pub readings: Vec<Reading>,
     /// The connections, if they are among the sources.
     pub flows: Vec<Flow>,
@@ -41,22 +41,23 @@ impl Snapshot {
         Probe::open(sources.clone()).take()
     }
 
-    /// Counters by name, summed over CPUs, interfaces, disks and open connections; in the units of the
-    /// names. Counters of one [`Probe`] continue when a field of the kernel wraps: the difference
-    /// of two snapshots is the growth between them, if the CPUs, interfaces, disks and connections
-    /// are the same. See [`growth`](crate::growth) for other cases.
+    /// Counters by name, summed over CPUs, interfaces, disks and open connections, in the units
+    /// that the names give. In snapshots of one [`Probe`], a counter continues to grow when the
+    /// kernel's field wraps. So the difference between two snapshots is the growth between them, as
+    /// long as the CPUs, interfaces, disks and connections are the same. See
+    /// [`growth`](crate::growth) for other cases.
     #[must_use]
     pub fn counters(&self) -> BTreeMap<String, u64> {
         self.sums(|reading| reading.counter.kind != Kind::Gauge)
     }
 
-    /// States, by name, summed in the same way.
+    /// Gauges, by name, summed in the same way.
     #[must_use]
     pub fn gauges(&self) -> BTreeMap<String, u64> {
         self.sums(|reading| reading.counter.kind == Kind::Gauge)
     }
 
-    /// Counters of each CPU (`cpu0`), interface and disk, by its name.
+    /// Counters of each CPU, interface and disk, by the name of that part (such as `cpu0`).
     #[must_use]
     pub fn parts(&self) -> BTreeMap<String, BTreeMap<String, u64>> {
         let mut parts: BTreeMap<String, BTreeMap<String, u64>> = BTreeMap::new();
@@ -70,7 +71,7 @@ impl Snapshot {
         parts
     }
 
-    /// The kernel's output, by file or query ([`Source::place`]).
+    /// The kernel's output; keys are files or queries, see [`Source::place`].
     #[must_use]
     pub fn raw(&self) -> BTreeMap<String, String> {
         let place = |(source, text): (&Source, &String)| (source.place().to_owned(), text.clone());

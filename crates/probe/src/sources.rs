@@ -1,8 +1,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A place where the kernel exposes counters. A snapshot reads the sources in this order: first
-/// sources that change with each packet, so that they are read close together.
+/// A place where the kernel exposes counters. A snapshot reads the sources in this order. Those
+/// that change with each packet come first, so that they are read at nearly the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Source {
     /// TCP connections, by `sock_diag`.
@@ -23,7 +23,8 @@ pub enum Source {
     Process,
     /// CPU time of this process: `CLOCK_PROCESS_CPUTIME_ID` of `clock_gettime(2)`.
     ProcessClock,
-    /// CPU time of all processes in this network namespace: `/proc/<pid>/stat` and the clock of each.
+    /// CPU time of all processes in this network namespace, from `/proc/<pid>/stat` and the CPU
+    /// clock of each process.
     Processes,
     /// Waiting for a CPU: `/proc/pressure/cpu`.
     Pressure,
@@ -54,7 +55,8 @@ impl Source {
         Self::Disks,
     ];
 
-    /// Its file or netlink query: the key in [`Snapshot::raw`](crate::Snapshot::raw).
+    /// The file or the netlink query that is read, which is also the key in
+    /// [`Snapshot::raw`](crate::Snapshot::raw).
     #[must_use]
     pub const fn place(self) -> &'static str {
         match self {
@@ -75,13 +77,14 @@ impl Source {
         }
     }
 
-    /// Whether it reports several named parts: CPUs, interfaces or disks.
+    /// Whether the source reports several CPUs, interfaces or disks by name.
     #[must_use]
     pub const fn has_parts(self) -> bool {
         matches!(self, Self::Links | Self::Qdiscs | Self::Softnet | Self::Cpus | Self::Disks)
     }
 
-    /// Whether its objects may appear and disappear while the host runs; new objects count from 0.
+    /// Whether the objects of this source may appear and disappear while the host runs. The
+    /// counters of new objects start from 0.
     #[must_use]
     pub const fn comes_and_goes(self) -> bool {
         matches!(self, Self::Flows | Self::Qdiscs | Self::Links)
@@ -101,7 +104,7 @@ pub struct Sources {
     pub chosen: BTreeSet<Source>,
     /// Interfaces by name; empty: all interfaces of the namespace.
     pub interfaces: Vec<String>,
-    /// Disks by name; empty: all devices, without partitions and disks that consist of other disks
+    /// Disks by name; empty: all devices, without partitions and without disks made of other disks
     /// or of memory.
     pub disks: Vec<String>,
     /// The process; none: this process. [`Source::ProcessClock`] is only available for this
@@ -110,8 +113,9 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// All sources, all interfaces and disks, this process. [`Source::Processes`] is left out: it takes
-    /// some microseconds for each process of the machine.
+    /// Nearly all sources, for all interfaces and disks and for this process. Only
+    /// [`Source::Processes`] is left out, because it takes some microseconds for each process of
+    /// the machine.
     #[must_use]
     pub fn all() -> Self {
         Self::of(Source::ALL.into_iter().filter(|source| *source != Source::Processes))
@@ -124,7 +128,7 @@ impl Sources {
         self
     }
 
-    /// These sources, all interfaces and disks, this process.
+    /// Only these sources, for all interfaces and disks and for this process.
     #[must_use]
     pub fn of(chosen: impl IntoIterator<Item = Source>) -> Self {
         Self {

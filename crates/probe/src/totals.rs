@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::growth::{GrowthError, grown};
 use crate::{Kind, Reading, Source};
 
-/// Continues counters across wraps and corrections, so that snapshots of one probe can be
-/// subtracted from each other.
+/// Removes wraps and corrections from counters, so that snapshots of one probe can be subtracted
+/// from each other.
 ///
 /// Counters of 64 bits do not need this: they do not wrap in the lifetime of a machine.
 #[derive(Debug, Default)]
@@ -16,7 +16,8 @@ pub(crate) struct Totals(HashMap<Key, Reading>);
 type Key = (Source, &'static str, Option<Arc<str>>, u64);
 
 impl Totals {
-    /// Sets the totals of `readings`, which must be newer than all earlier readings.
+    /// Sets the field `total` of each reading. The readings must be newer than those of earlier
+    /// calls.
     ///
     /// # Errors
     /// A counter was restarted.

@@ -1,5 +1,5 @@
-//! Named streams of random numbers, for all random choices: a simulated run and a real run with the
-//! same seed draw the same values.
+//! Named streams of random numbers, used for all random choices. A simulated run and a real run
+//! with the same seed draw the same values.
 
 use netstudy_fabric::Chance;
 use netstudy_records::Jitter;
@@ -11,8 +11,9 @@ use sha2::{Digest, Sha256};
 
 /// A named stream of random numbers.
 ///
-/// Its state is a hash of the run's seed and the name, so that an additional stream does not change
-/// the values of the others. The generator and the arithmetic are the same on every machine.
+/// A stream starts from a hash of the run's seed and the stream's name, so that an additional
+/// stream does not change the values of the others. The generator and the arithmetic are the same
+/// on every machine.
 #[derive(Clone, Debug)]
 pub struct Stream(Pcg64Mcg);
 
@@ -26,15 +27,16 @@ impl Stream {
         Self(Pcg64Mcg::new(u128::from_le_bytes(state)))
     }
 
-    /// The stream that server `number` of an incast draws its start delays from. Simulator and agents use the
-    /// same stream, so that delays are the same on every testbed.
+    /// The stream that server `number` of an incast draws its start delays from. Simulator and
+    /// agents use the same stream, so that delays are the same on every testbed.
     #[must_use]
     pub fn of_server(seed: &str, number: u32) -> Self {
         Self::new(seed, &format!("server/{number}/start"))
     }
 
-    /// The streams that the generator of transactions on host `node` draws from. Simulator and agents use the
-    /// same streams, so that users, operations and arrivals are the same on every testbed.
+    /// The streams that the generator of transactions on host `node` draws from. Simulator and
+    /// agents use the same streams, so that users, operations and arrivals are the same on every
+    /// testbed.
     #[must_use]
     pub fn of_generator(seed: &str, node: &str) -> Streams<Self> {
         Streams::new(|purpose| Self::new(seed, &format!("{node}/{purpose}")))
@@ -58,11 +60,12 @@ impl Stream {
 
     /// A random span of the exponential distribution with this mean.
     pub fn exponential(&mut self, mean: Duration) -> Duration {
-        // libm, not the platform's: the same bits everywhere.
+        // The logarithm of `libm`, not the platform's, so that the bits are the same on every
+        // machine.
         span(-libm::log(1.0 - self.uniform()) * mean.as_ps() as f64)
     }
 
-    /// A random delay of the distribution `jitter`.
+    /// A random delay with the distribution `jitter`.
     pub fn delay(&mut self, jitter: &Jitter) -> Duration {
         match jitter {
             Jitter::None => Duration::ZERO,
@@ -79,7 +82,7 @@ const fn span(ps: f64) -> Duration {
 
 impl Chance for Stream {
     fn below(&mut self, n: u32) -> u32 {
-        // Multiply and shift; the bias of 2^-32 x n is far too small for a study to see.
+        // Multiplies and shifts. The bias of 2^-32 x n is far too small to affect a study.
         ((u64::from(self.0.next_u32()) * u64::from(n)) >> 32) as u32
     }
 }
@@ -119,7 +122,7 @@ mod tests {
         let n = 100_000;
         let sum: u64 = (0..n).map(|_| stream.exponential(mean).as_ps()).sum();
         let error = (sum / n).abs_diff(mean.as_ps()) as f64 / mean.as_ps() as f64;
-        // Five standard errors of a mean of n exponentials: 5 / sqrt(n).
+        // The limit is five standard errors of the mean of n exponential values: 5 / sqrt(n).
         assert!(error < 5.0 / (n as f64).sqrt(), "mean off by {error}");
     }
 
@@ -130,7 +133,8 @@ mod tests {
         for _ in 0..70_000 {
             counts[Chance::below(&mut stream, 7) as usize] += 1;
         }
-        // Five standard deviations of a binomial count: 5 x sqrt(70000 x 1/7 x 6/7) = 463.
+        // The limit is five standard deviations of a binomial count: 5 x sqrt(70000 x 1/7 x 6/7) =
+        // 463.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 463), "{counts:?}");
     }
 }

@@ -1,9 +1,9 @@
 //! Messages between the controller of a real testbed and the agents in its hosts. An agent reads a
-//! plan and commands and writes records, each a line of JSON.
+//! plan and then commands, and writes records. Each message is a line of JSON.
 //!
-//! The same contract as `python/netstudy/testbed/real/wire.py`; both sides are tested against
-//! `schema/examples/agent-*`. Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a
-//! machine share.
+//! `python/netstudy/testbed/real/wire.py` defines the same messages; both definitions are tested
+//! against `schema/examples/agent-*`. Times are nanoseconds of `CLOCK_MONOTONIC`, which all
+//! processes of a machine share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -29,13 +29,13 @@ pub enum AgentRecordSchema {
     V2,
 }
 
-/// Bytes transferred on each connection of a client within the time of a phase.
+/// Bytes that a client transferred on each connection before the time of a phase was over.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InTime {
     /// Bytes received, each of them verified.
     pub bytes_received: Vec<u64>,
-    /// Bytes that the peer's TCP had acknowledged.
+    /// Bytes sent that the peer's TCP had acknowledged.
     pub bytes_acknowledged: Vec<u64>,
 }
 
@@ -49,30 +49,32 @@ pub struct AgentPlan {
     pub run: String,
     /// Name of the host.
     pub node: String,
-    /// Shared secret by which the agents of a run identify each other.
+    /// A secret that all agents of a run know, and by which they identify each other.
     pub token: Token,
-    /// The agent ends with an error after this time, in any state.
+    /// After this time the agent ends with an error, whatever it is doing.
     pub time_limit_ms: u64,
-    /// It is an error if all peers with outstanding data are silent for longer than this; none:
-    /// only the time limit ends the agent. Servers ignore it.
+    /// If the agent waits for data and all peers that owe data are silent for longer than this, it
+    /// ends with an error. None: only the time limit ends the agent. Servers ignore this limit.
     pub silence_limit_ms: Option<u32>,
-    /// Time between two progress records of a client during its traffic; none: it writes none.
+    /// Time between two progress records, which a client writes while its traffic runs; none: it
+    /// writes no such records.
     pub progress_interval_ms: Option<u32>,
     /// CPU that the agent is pinned to; none: the kernel chooses.
     pub cpu: Option<u32>,
-    /// Options of its connections.
+    /// Options of the agent's connections.
     pub socket: SocketOptions,
-    /// Readings of the host and of its connections during the run.
+    /// What is read from the host and its connections during the run.
     pub instruments: InstrumentPlan,
-    /// The port that it listens on, at each local address of connections that it accepts; 0: ports
-    /// that the kernel chooses.
+    /// The port at which the agent listens, on each local address of connections that it accepts.
+    /// 0: the kernel chooses a port.
     pub port: u16,
-    /// Its connections, numbered from 0: first the workload's, then the probe's. Only observers
-    /// have no connections.
+    /// The agent's connections, numbered from 0: first those of the workload, then those of the
+    /// probe. Only observers have none.
     pub connections: Vec<ConnectionPlan>,
-    /// Its role in the traffic.
+    /// The agent's role in the traffic.
     pub workload: AgentWorkload,
-    /// Its role in the latency probe that runs with the workload; none: no probe.
+    /// The agent's role in the latency probe, which runs at the same time as the workload; none:
+    /// there is no probe.
     pub probe: Option<ProbePlan>,
 }
 
@@ -96,7 +98,7 @@ impl TryFrom<String> for Token {
     type Error = &'static str;
 
     fn try_from(digits: String) -> Result<Self, Self::Error> {
-        // The message must not repeat the token.
+        // The error message must not contain the token.
         let is_token =
             digits.len() == Self::LENGTH && digits.bytes().all(|b| b.is_ascii_hexdigit());
         is_token.then_some(Self(digits)).ok_or("a token is 32 hexadecimal digits")
@@ -109,25 +111,27 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Options of a TCP socket. None for an option: the kernel's default.
+/// Options of a TCP socket. An option that is none has the kernel's default.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SocketOptions {
-    /// Congestion control by the kernel's name for it (`TCP_CONGESTION`).
+    /// The kernel's name of the congestion control (`TCP_CONGESTION`).
     pub congestion_control: Option<String>,
-    /// `SO_SNDBUF` as passed to the kernel, which doubles it for its own bookkeeping: socket(7).
+    /// The value of `SO_SNDBUF` that is passed to the kernel. The kernel doubles it to have room
+    /// for bookkeeping: socket(7).
     pub send_buffer_bytes: Option<u32>,
-    /// `SO_RCVBUF`, likewise.
+    /// The value of `SO_RCVBUF`, which the kernel doubles too.
     pub receive_buffer_bytes: Option<u32>,
     /// `TCP_NODELAY`: short writes do not wait for acknowledgments.
     pub no_delay: bool,
-    /// Responses are sent without copying them from the server to the kernel (sendfile(2)). That
-    /// costs less CPU time if the interface computes checksums, more if the kernel has to.
+    /// Responses are sent without copying data from the server to the kernel (sendfile(2)). This
+    /// saves CPU time if the interface computes checksums, but costs CPU time if the kernel must
+    /// compute them.
     #[serde(default)]
     pub zero_copy: bool,
 }
 
-/// Readings at intervals.
+/// What is read at intervals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InstrumentPlan {
@@ -153,10 +157,10 @@ pub enum ConnectionPlan {
         local: IpAddr,
         /// Address and port at which the peer listens.
         peer: Endpoint,
-        /// Its number at the peer.
+        /// The number of this connection at the peer.
         peer_number: u32,
     },
-    /// The peer opens it and sends this agent's number of the connection.
+    /// The peer opens it, and sends the number that the connection has at this agent.
     Accept {
         /// The address at which the agent listens for it.
         local: IpAddr,
@@ -176,15 +180,16 @@ pub enum TransferSize {
     },
     /// As many bytes as possible within the time of the phase.
     Stream {
-        /// Payload per request or confirmation.
+        /// Payload that one request asks for, or that one confirmation confirms.
         chunk_bytes: u64,
-        /// Payload requested, or sent, ahead of confirmed chunks. It must exceed the
-        /// bandwidth-delay product plus the queues; a larger value prolongs the end of the phase.
+        /// How much payload is requested or sent beyond the chunks that are confirmed. It must
+        /// exceed the bandwidth-delay product plus the queues. A larger value makes the phase end
+        /// more slowly.
         ahead_bytes: u64,
     },
 }
 
-/// Source or destination of a file's data.
+/// Where the data of a file come from or go to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FileStore {
@@ -194,7 +199,7 @@ pub enum FileStore {
     Folder {
         /// The folder of the file, which exists already.
         folder: String,
-        /// The medium of the folder, and the treatment of the page cache.
+        /// The medium of the folder, and whether files are in the page cache.
         place: FilePlace,
         /// Whether a received file is flushed to the disk before its transfer ends (fsync(2)).
         synced: bool,
@@ -209,7 +214,7 @@ pub enum FilePlace {
     Ram,
     /// On a disk, and in the page cache.
     Cache,
-    /// On a disk; before each transfer it is evicted from the page cache.
+    /// On a disk. Before each transfer, the file is evicted from the page cache.
     Disk,
 }
 
@@ -217,9 +222,9 @@ pub enum FilePlace {
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FtpLogin {
-    /// Its name.
+    /// The user's name.
     pub user: String,
-    /// Its password. It is never shown.
+    /// The user's password, which is never shown.
     pub password: String,
 }
 
@@ -229,7 +234,7 @@ impl fmt::Debug for FtpLogin {
     }
 }
 
-/// A role in the traffic of a run.
+/// The role of an agent in the traffic of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum AgentWorkload {
@@ -237,12 +242,12 @@ pub enum AgentWorkload {
     IncastServer {
         /// Size of a request.
         request_bytes: u64,
-        /// Size of its response to each request.
+        /// Size of the response to each request.
         response_bytes: u64,
         /// Delay between the receipt of a request and the first byte of the response.
         start_jitter: Jitter,
-        /// Its number among the servers, from 1. The simulator draws the same delays for the server
-        /// with this number.
+        /// The server's number, from 1. In the simulator, the server with the same number draws the
+        /// same random delays.
         number: u32,
         /// Seed of the run: 16 hexadecimal digits.
         seed: String,
@@ -262,7 +267,7 @@ pub enum AgentWorkload {
         #[serde(deserialize_with = "spans::ns")]
         request_spacing_ns: u64,
     },
-    /// The server of transfers.
+    /// The server of a transfer workload.
     TransferServer {
         /// Direction of the data.
         direction: Direction,
@@ -297,8 +302,8 @@ pub enum AgentWorkload {
         store: FileStore,
         /// How it sends a file from a folder.
         data_path: DataPath,
-        /// The user who may log in, from any of the accepted addresses; each log-in takes the next
-        /// connection number. None: the run's agents log in by its token.
+        /// A user who may log in from any of the accepted addresses; each log-in gets the next
+        /// connection number. None: only agents of this run may log in, with the run's token.
         login: Option<FtpLogin>,
         /// Whether each byte that it receives is verified.
         verify: bool,
@@ -309,13 +314,14 @@ pub enum AgentWorkload {
         direction: Direction,
         /// Size of the file.
         size_bytes: u64,
-        /// Its name at the server. For a put, the connection's number is appended.
+        /// Path of the file at the server. For a put, the connection's number is appended to it.
         path: String,
         /// Source or destination of the data.
         store: FileStore,
         /// How it sends a file from a folder.
         data_path: DataPath,
-        /// User and password of its log-in; none: it logs in as an agent of the run, by the token.
+        /// The user and password with which it logs in; none: it logs in as an agent of this run,
+        /// with the run's token.
         login: Option<FtpLogin>,
         /// Whether each byte that it receives is verified.
         verify: bool,
@@ -353,8 +359,8 @@ pub enum AgentWorkload {
     Observer,
 }
 
-/// Users of an application over HTTP: one of the load generators. Its connections are not in the
-/// plan: it opens one for each of its users.
+/// A load generator: users of an application over HTTP. Its connections are not listed in the plan;
+/// it opens one for each of its users.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TransactionClient {
@@ -364,30 +370,30 @@ pub struct TransactionClient {
     pub local: IpAddr,
     /// The name of the application server in requests (HTTP `Host`).
     pub host: String,
-    /// Source of the requests of each operation.
+    /// Who knows the requests of each operation.
     pub script: TransactionScript,
     /// The operations, and the share of each.
     pub mix: Vec<Operation>,
-    /// The load of this generator: its users, or the time between its submissions.
+    /// The load that this generator creates: its users, or the time between its submissions.
     pub load: Load,
-    /// The registered users of the brokerage that it logs in.
+    /// The registered users of the brokerage that this generator logs in.
     pub deck: Deck,
     /// Quoted stocks of the brokerage.
     pub quotes: u32,
-    /// Page elements of a brokerage page in addition to the page itself.
+    /// How many page elements a page of the brokerage has in addition to the page itself.
     pub page_images: u32,
     /// Time between two rows of statistics.
     #[serde(deserialize_with = "spans::ns")]
     pub statistics_every_ns: u64,
-    /// A request without a complete answer after this time is an error, and its connection is
-    /// closed.
+    /// If a request has no complete answer after this time, it counts as an error, and the
+    /// connection is closed.
     #[serde(deserialize_with = "spans::ns")]
     pub request_timeout_ns: u64,
-    /// Seed of the run, 16 hexadecimal digits. With it and the host's name, the generator draws the
-    /// same random numbers as the simulator.
+    /// Seed of the run, 16 hexadecimal digits. The generator combines it with the name of the host,
+    /// and then draws the same random numbers as in the simulator.
     pub seed: String,
-    /// Its number among the generators, from 0. It distinguishes the objects that this generator
-    /// creates in the application from the objects of others.
+    /// The generator's number, from 0. It is part of the names of objects that this generator
+    /// creates in the application, so that they differ from those of other generators.
     pub number: u32,
     /// Duration of the warm-up: a time, or a count of 0 for no warm-up.
     pub warmup: Until,
@@ -395,11 +401,11 @@ pub struct TransactionClient {
     pub measure: Until,
 }
 
-/// Source of the requests of each operation.
+/// Who knows the requests of each operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionScript {
-    /// The generator has the requests of the brokerage. Users log in first.
+    /// The generator itself knows the requests of the brokerage. Users log in first.
     Brokerage,
     /// The plan lists the requests.
     Plain,
@@ -411,9 +417,10 @@ pub enum TransactionScript {
 pub struct Deck {
     /// Number of its first user.
     pub first: u32,
-    /// Difference between the numbers of two successive users: the number of generators.
+    /// Difference between the numbers of successive users in the deck. It is the number of
+    /// generators.
     pub step: u32,
-    /// How many users it has.
+    /// Number of users in the deck.
     pub users: u32,
 }
 
@@ -421,16 +428,16 @@ pub struct Deck {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum RequestSchedule {
-    /// When an earlier request has been answered (closed loop).
+    /// A new request is sent when an earlier one has been answered (closed loop).
     Closed {
-        /// Number of outstanding requests at a time.
+        /// Number of requests outstanding at the same time.
         outstanding: u32,
         /// Time from a response to the request that replaces it.
         #[serde(deserialize_with = "spans::ns")]
         think_ns: u64,
     },
-    /// At an interval, whether or not the previous request has been answered (open loop). Response
-    /// times are counted from the time at which a request was due.
+    /// Requests are sent at an interval, whether or not the previous one has been answered (open
+    /// loop). A response time is counted from when the request was due.
     Every {
         /// The interval.
         #[serde(deserialize_with = "spans::ns")]
@@ -438,8 +445,8 @@ pub enum RequestSchedule {
     },
 }
 
-/// A role in the latency probe: small requests at an interval on separate connections, the last
-/// ones of the plan.
+/// The role of an agent in the latency probe, which sends small requests at an interval. The probe
+/// has separate connections, the last ones in the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ProbePlan {
@@ -452,7 +459,7 @@ pub enum ProbePlan {
         /// Size of a response.
         response_bytes: u64,
     },
-    /// Sends the requests; it pauses between phases.
+    /// Sends the requests, except between phases.
     Client {
         /// Number of connections of the probe.
         connections: u32,
@@ -460,11 +467,11 @@ pub enum ProbePlan {
         request_bytes: u64,
         /// Size of a response.
         response_bytes: u64,
-        /// Time between two requests of a connection.
+        /// Time between two requests on the same connection.
         #[serde(deserialize_with = "spans::ns")]
         interval_ns: u64,
-        /// Duration of the idle phase, in which only the probe runs, before the workload; 0: no
-        /// idle phase.
+        /// Duration of the idle phase, in which only the probe runs. It comes before the workload.
+        /// 0: no idle phase.
         #[serde(deserialize_with = "spans::ns")]
         idle_ns: u64,
     },
@@ -474,13 +481,13 @@ pub enum ProbePlan {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
-    /// Its address.
+    /// The server's address.
     pub address: IpAddr,
-    /// Its port.
+    /// The server's port.
     pub port: u16,
 }
 
-/// Commands of the controller to a process of the testbed, after the plan, one per line.
+/// Commands that the controller sends to a process of the testbed after the plan, one per line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Command {
@@ -489,8 +496,8 @@ pub enum Command {
         /// The name of the record to write.
         name: String,
     },
-    /// Begin the next phase: the workload after the idle phase, or the measuring phase after the
-    /// warm-up.
+    /// Begin the next phase: after the idle phase the workload, after the warm-up the measuring
+    /// phase.
     Go,
     /// Write the remaining records and exit.
     Stop,
@@ -510,11 +517,11 @@ pub enum AgentRecord {
         node: String,
         /// Process id of the agent, in its own pid namespace.
         pid: u32,
-        /// Addresses and ports at which it listens: one for each local address of accepted
-        /// connections, in order.
+        /// Addresses and ports at which the agent listens: one for each local address of the
+        /// connections that it accepts, in the order of the plan.
         listening: Vec<Endpoint>,
     },
-    /// A connection is open, with its options as the kernel reports them.
+    /// A connection has been opened; its options, as the kernel reports them.
     Connection {
         /// Its number.
         connection: u32,
@@ -524,62 +531,65 @@ pub enum AgentRecord {
         peer: Endpoint,
         /// Congestion control in use.
         congestion_control: String,
-        /// Send buffer, bookkeeping included: twice the requested size.
+        /// Size of the send buffer with room for bookkeeping: twice the requested size.
         send_buffer_bytes: u64,
-        /// Receive buffer, likewise.
+        /// Size of the receive buffer, also twice the requested size.
         receive_buffer_bytes: u64,
         /// Whether short writes are sent at once.
         no_delay: bool,
     },
-    /// A phase of a client has ended, and nothing is in flight any more: [`PhaseKind::Idle`] if the
-    /// plan has an idle phase, [`PhaseKind::WarmUp`], [`PhaseKind::Measure`]. After the last one
-    /// the client waits for [`Command::Stop`], after the others for [`Command::Go`].
+    /// A phase of a client has ended, and nothing is in flight any more. The phases are
+    /// [`PhaseKind::Idle`] (if the plan has an idle phase), [`PhaseKind::WarmUp`] and
+    /// [`PhaseKind::Measure`]. After [`PhaseKind::Measure`] the client waits for [`Command::Stop`],
+    /// after the others for [`Command::Go`].
     Phase {
         /// The phase.
         name: PhaseKind,
-        /// When it began.
+        /// When the phase began.
         from_ns: u64,
-        /// When it ended. A measuring phase with a fixed time ends at that time, even with data in
-        /// flight.
+        /// When the phase ended. A measuring phase with a fixed duration ends after this duration,
+        /// even if data are still in flight.
         to_ns: u64,
         /// When the last data of the phase had arrived.
         quiet_ns: u64,
-        /// Bytes received on each connection until `quiet_ns`, each of them verified.
+        /// Bytes received and verified on each connection, until `quiet_ns`.
         bytes_received: Vec<u64>,
         /// Bytes handed to the kernel on each connection until `quiet_ns`.
         bytes_sent: Vec<u64>,
-        /// Bytes transferred on each connection until `to_ns`, if the phase has a fixed time.
+        /// Bytes transferred on each connection until `to_ns`; none: the phase has no fixed
+        /// duration.
         in_time: Option<InTime>,
     },
     /// Progress of a client.
     Progress {
         /// When.
         at_ns: u64,
-        /// Iterations, transfers or requests of this phase that have ended, without the probe's.
+        /// How many iterations, transfers or requests of the workload have ended in this phase.
+        /// Requests of the probe are not included.
         samples: u64,
-        /// Bytes sent and received so far, all phases and connections together.
+        /// Bytes sent and received so far, in all phases and on all connections together.
         bytes: u64,
     },
     /// Counters of the host.
     Snapshot(Snapshot),
     /// Start and end of each iteration of the measuring phase.
     Iterations {
-        /// When its first request was due.
+        /// When the first request of each iteration was due.
         started_ns: Vec<u64>,
         /// When the last byte had arrived.
         ended_ns: Vec<u64>,
     },
-    /// Times of the requests to one server in the measuring phase of an incast.
+    /// Requests that the client of an incast sent to one server in the measuring phase.
     Requests {
         /// Number of the server's connection.
         connection: u32,
         /// When each request was due.
         intended_ns: Vec<u64>,
-        /// When it was handed to the kernel.
+        /// When each request was handed to the kernel.
         sent_ns: Vec<u64>,
         /// When the first bytes of the response were read.
         first_byte_ns: Vec<u64>,
-        /// When its last byte was read.
+        /// When the last byte of the response was read.
         done_ns: Vec<u64>,
     },
     /// Requests that a server of an incast received, warm-up included.
@@ -590,10 +600,10 @@ pub enum AgentRecord {
         begun_ns: Vec<u64>,
         /// When the last byte of the response was handed to the kernel.
         answered_ns: Vec<u64>,
-        /// Segments retransmitted by the connection up to each request, and up to the end
-        /// (`tcpi_total_retrans`).
+        /// Number of segments that were retransmitted before each response began; the last value is
+        /// the number at the end (`tcpi_total_retrans`).
         retransmissions: Vec<u64>,
-        /// Retransmission timeouts of the connection, likewise (`tcpi_total_rto`).
+        /// Number of retransmission timeouts before the same times (`tcpi_total_rto`).
         timeouts: Vec<u64>,
     },
     /// Transfers of the measuring phase, in the order in which they ended.
@@ -604,16 +614,16 @@ pub enum AgentRecord {
         bytes_received: Vec<u64>,
         /// Payload that it sent.
         bytes_sent: Vec<u64>,
-        /// When it was due.
+        /// When each transfer was due.
         started_ns: Vec<u64>,
-        /// When its last byte had arrived or was confirmed. For a stream: the end of the phase's
-        /// time.
+        /// When the last byte of the transfer had arrived or was confirmed. For a stream: when the
+        /// time of the phase was over.
         ended_ns: Vec<u64>,
         /// For files: when the first data byte arrived or was sent.
         #[serde(default)]
         first_byte_ns: Option<Vec<u64>>,
     },
-    /// Log-ins of an FTP client's sessions, in the order of their completion.
+    /// Log-ins of an FTP client's sessions, in the order in which they were completed.
     Sessions {
         /// Connection of each session.
         connection: Vec<u32>,
@@ -622,8 +632,9 @@ pub enum AgentRecord {
         /// Time from then until the session was ready for transfers.
         login_ns: Vec<u64>,
     },
-    /// Bytes of each workload connection in each second, from the start of the client's measuring
-    /// phase until the agent was stopped. Only clients of transfers and requests write it.
+    /// Bytes that each connection of the workload carried in each second, from the start of the
+    /// client's measuring phase until the agent was stopped. Only clients of transfers and requests
+    /// write this record.
     Seconds {
         /// Connection of each row.
         connection: Vec<u32>,
@@ -631,37 +642,38 @@ pub enum AgentRecord {
         start_ns: Vec<u64>,
         /// Bytes that the client received, each of them verified.
         bytes_received: Vec<u64>,
-        /// Bytes of the client that the server has acknowledged (`tcpi_bytes_acked`).
+        /// Bytes that the client sent and the server's TCP acknowledged (`tcpi_bytes_acked`).
         bytes_sent: Vec<u64>,
     },
     /// Times of the requests of one phase.
     ResponseTimes {
-        /// Which requests: the workload's or the probe's.
+        /// Whether the requests belong to the workload or to the probe.
         of: RequestsOf,
         /// For transactions: `page element`, `transaction`, or an operation.
         #[serde(default)]
         operation: Option<String>,
-        /// The interval that is measured.
+        /// From when to when each time is measured.
         #[serde(default)]
         latency: Latency,
-        /// The phase in which the requests were due; for transactions, the phase in which they
+        /// The phase in which the requests were due. For transactions: the phase in which they
         /// ended.
         phase: PhaseKind,
         /// Number of requests answered in the phase.
         count: u64,
-        /// Number of requests without an answer when the time of the phase was over.
+        /// Number of requests that had no answer when the time of the phase was over.
         unanswered: u64,
         /// The shortest time; none: no request.
         min_ns: Option<u64>,
-        /// The longest time, likewise.
+        /// The longest time; none: no request.
         max_ns: Option<u64>,
         /// The sum of all times.
         sum_ns: u64,
-        /// A histogram with three significant digits (`HdrHistogram`): upper bound of each class in
-        /// nanoseconds, and its number of requests. Empty classes are omitted.
+        /// A histogram with three significant digits (`HdrHistogram`): pairs of the upper bound of
+        /// a class in nanoseconds and the number of requests in this class. Empty classes are
+        /// omitted.
         histogram: Vec<(u64, u64)>,
     },
-    /// Operations of a generator in its measuring phase, with the columns of
+    /// Operations of a generator in its measuring phase. The columns are those of
     /// [`TransactionSamples`](crate::TransactionSamples).
     Transactions {
         /// The operation.
@@ -679,7 +691,7 @@ pub enum AgentRecord {
         unfinished: Vec<u64>,
         /// HTTP responses with a success status.
         page_elements: Vec<u64>,
-        /// Submissions that failed because of their connection.
+        /// Submissions that failed because of an error of the connection.
         network_errors: Vec<u64>,
         /// Submissions that the application rejected or failed to process.
         server_errors: Vec<u64>,
@@ -697,9 +709,9 @@ pub enum AgentRecord {
         /// Number of these errors.
         count: Vec<u64>,
     },
-    /// Statistics of a generator at intervals, cumulative since its measuring phase began, with the
-    /// columns of [`StatisticsSamples`](crate::StatisticsSamples). The last row covers the whole
-    /// phase.
+    /// Statistics of a generator at intervals, counted from the start of its measuring phase. The
+    /// columns are those of [`StatisticsSamples`](crate::StatisticsSamples). The last row covers
+    /// the whole phase.
     Statistics {
         /// Time since the phase began.
         at_ns: Vec<u64>,
@@ -709,7 +721,7 @@ pub enum AgentRecord {
         page_elements: Vec<u64>,
         /// Operations that ended without an error.
         transactions: Vec<u64>,
-        /// Submissions that failed because of their connection.
+        /// Submissions that failed because of an error of the connection.
         network_errors: Vec<u64>,
         /// Submissions that the application rejected or failed to process.
         server_errors: Vec<u64>,
@@ -722,56 +734,60 @@ pub enum AgentRecord {
         /// Submissions that were due but not started.
         not_met: Vec<u64>,
     },
-    /// Readings of the host at intervals. Absent when the plan has no interval.
+    /// Samples of the host's counters, taken at an interval. This record is absent if the plan has
+    /// no interval.
     Samples {
         /// When each sample started.
         at_ns: Vec<u64>,
-        /// Scheduling lateness of each sample.
+        /// How late each sample started.
         late_ns: Vec<u64>,
         /// Time that the reading took.
         cost_ns: Vec<u64>,
         /// Samples skipped because the previous one took longer than the interval.
         skipped: u64,
-        /// Counters and states by name, one value per sample; none: not readable.
+        /// Counters and gauges by name, one value per sample; none: the value could not be read.
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
-    /// The kernel's `TCP_INFO` of a connection at intervals. Absent when the plan has no interval.
+    /// Samples of the kernel's `TCP_INFO` of a connection, taken at an interval. This record is
+    /// absent if the plan has no interval.
     ConnectionSeries {
         /// Its number.
         connection: u32,
         /// When each sample was taken.
         at_ns: Vec<u64>,
-        /// Values by name as in [`ConnectionCounters::tcp`], one per sample.
+        /// Values by name, one per sample. The names are those of [`ConnectionCounters::tcp`].
         values: BTreeMap<String, Vec<u64>>,
     },
     /// Incoming connections that the agent rejected.
     Refused {
         /// Connections from, or to, an address that is not in the plan.
         wrong_address: u64,
-        /// Connections with a wrong token or connection number, with a greeting that came too late,
-        /// or in excess of the planned number.
+        /// Connections with a wrong token, with a wrong connection number, or with a greeting that
+        /// came too late, and connections in excess of the plan.
         wrong_token: u64,
     },
-    /// Scheduling lateness of timed messages: requests that do not follow a response, and delayed
-    /// responses of a server. Absent without timed messages.
+    /// How late timed messages were sent. Timed messages are requests that do not wait for a
+    /// response, and delayed responses of a server. This record is absent if there were no timed
+    /// messages.
     Pacing {
         /// When each message was due.
         due_ns: Vec<u64>,
         /// How late each message was sent.
         late_ns: Vec<u64>,
-        /// Every `one_of`-th message is kept; 1 for up to 262,144 messages.
+        /// Only every `one_of`-th message is kept. With up to 262,144 messages it is 1: all are
+        /// kept.
         one_of: u64,
     },
-    /// Why the agent ends early: the last record then.
+    /// Why the agent ends early. This is then the last record.
     Error {
-        /// The error, and the peer concerned.
+        /// The error, with the peer that it concerns.
         message: String,
     },
     /// The agent has written all records: the last record.
     End,
 }
 
-/// The requests that response times belong to.
+/// Whose requests the response times are of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum RequestsOf {
@@ -790,7 +806,7 @@ pub struct Snapshot {
     pub at_ns: u64,
     /// Counters by name.
     pub counters: BTreeMap<String, u64>,
-    /// States of the host, by name.
+    /// Gauges of the host, by name.
     pub gauges: BTreeMap<String, u64>,
     /// Sources that could not be read, with the reason.
     pub missing: BTreeMap<String, String>,
@@ -798,7 +814,7 @@ pub struct Snapshot {
     pub connections: Vec<ConnectionCounters>,
     /// Time that the reading took.
     pub cost_ns: u64,
-    /// The raw text of the readings, byte for byte, by file or query.
+    /// The unchanged output of the kernel, by file or query.
     pub raw: BTreeMap<String, String>,
 }
 
@@ -814,9 +830,9 @@ pub struct ConnectionCounters {
     pub bytes_sent: u64,
     /// The kernel's `TCP_INFO`, by name: `srtt_us`, `rttvar_us`, `min_rtt_us`, `rto_us`,
     /// `cwnd_segments`, `ssthresh_segments`, `delivery_rate_bytes_per_s`, `retransmissions`,
-    /// `timeouts`, and the payload `tcp_bytes_sent` (retransmissions included), `tcp_bytes_acked` and
-    /// `tcp_bytes_received`. Only TCP's bytes include the greeting of a connection, 36 bytes, and its
-    /// answer of one byte.
+    /// `timeouts`, and the payload `tcp_bytes_sent` (retransmissions included), `tcp_bytes_acked`
+    /// and `tcp_bytes_received`. TCP's bytes include the greeting of a connection (36 bytes) and
+    /// the answer to it (1 byte); the application's bytes do not.
     pub tcp: BTreeMap<String, u64>,
 }
 

@@ -1,5 +1,5 @@
-//! Messages to and from the brokerage, the application server of transactional studies: one line of
-//! JSON each.
+//! Messages to and from the brokerage, which is the application server of studies with
+//! transactions. Each message is a line of JSON.
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -12,7 +12,7 @@ use crate::{Endpoint, Secret};
 /// The schema of [`BrokeragePlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum BrokeragePlanSchema {
-    /// One application server on one database.
+    /// One application server with one database.
     #[serde(rename = "netstudy/brokerage/1")]
     V1,
 }
@@ -25,7 +25,8 @@ pub enum BrokerageRecordSchema {
     V1,
 }
 
-/// The application server's configuration and its database: the first line of standard input.
+/// Configuration of the application server and its database. It is the first line of standard
+/// input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokeragePlan {
@@ -39,9 +40,9 @@ pub struct BrokeragePlan {
     pub listen: Endpoint,
     /// The database that holds the data.
     pub database: BrokerageDatabase,
-    /// Number of connections to the database. Further operations wait for a free connection.
+    /// Number of connections to the database. If all are in use, an operation waits for one.
     pub pool_connections: u32,
-    /// Threads that handle requests. An embedded database has its own.
+    /// Number of threads that handle requests. An embedded database has additional threads.
     pub worker_threads: u32,
     /// The population that `load` writes to the database.
     pub population: BrokeragePopulation,
@@ -55,16 +56,16 @@ pub struct BrokeragePlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BrokerageDatabase {
-    /// Embedded SQLite: its CPU time counts as the application server's.
+    /// Embedded SQLite. The CPU time that it uses counts as the application server's.
     Sqlite {
-        /// Its file. Its write-ahead log is in the same folder.
+        /// The database file. The write-ahead log is in the same folder.
         file: String,
     },
     /// A PostgreSQL server.
     Postgresql {
         /// An address, or the folder of the server's Unix socket.
         host: String,
-        /// Its port, which is part of the socket's name too.
+        /// The server's port, which is also part of the Unix socket's name.
         port: u16,
         /// The role.
         user: String,
@@ -91,15 +92,16 @@ pub struct BrokeragePopulation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokerageSettings {
-    /// Keep prepared statements with each connection; otherwise each statement is prepared each
-    /// time.
+    /// Each connection keeps its prepared statements. Otherwise each statement is prepared each
+    /// time it is executed.
     pub statement_cache: bool,
-    /// Commits wait until their log is on the disk. Otherwise a crash of the machine or the
-    /// database server loses the last commits; the books still balance.
+    /// A commit waits until its log is on the disk. Otherwise a crash of the machine or the
+    /// database server can undo the last commits, but the books still balance.
     pub durable_commits: bool,
-    /// Images on each page, from 0 to 9: page elements that browsers fetch after the page itself.
+    /// Number of images on each page, from 0 to 9. They are page elements that browsers fetch after
+    /// the page itself.
     pub page_images: u8,
-    /// Maximum number of sessions: a further session ends the oldest.
+    /// Maximum number of sessions. When there is one more, the oldest session is ended.
     pub session_limit: u32,
     /// Time limit for a request's header, and for its body.
     pub request_timeout_ms: u64,
@@ -133,7 +135,7 @@ pub enum BrokerageCommand {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum BrokerageRecord {
-    /// The server listens and the database has answered: the first record.
+    /// The first record: the server listens, and the database has answered.
     Ready {
         /// Version of this contract.
         schema: BrokerageRecordSchema,
@@ -143,18 +145,18 @@ pub enum BrokerageRecord {
         run: String,
         /// The host.
         node: String,
-        /// Its process.
+        /// Process id of the server.
         pid: u32,
         /// Address and port at which it listens.
         listening: Endpoint,
-        /// The database's name and version, as it reports them.
+        /// Name and version of the database, as the database reports them.
         database: String,
     },
     /// A command has been completed.
     Done {
         /// The command.
         command: String,
-        /// How long it took.
+        /// How long the command took.
         took_ns: u64,
         /// Rows by table or kind.
         counts: BTreeMap<String, u64>,
@@ -170,10 +172,10 @@ pub enum BrokerageRecord {
     Books {
         /// True when no law is broken.
         balanced: bool,
-        /// The laws that are broken, for people.
+        /// Descriptions of the broken laws, for people.
         detail: Vec<String>,
-        /// Totals (in cents if the name says so), and for each law the number of rows that break
-        /// it.
+        /// By name: totals (in cents if the name contains this unit), and for each law the number
+        /// of rows that break it.
         figures: BTreeMap<String, i64>,
     },
     /// All counters.
@@ -182,10 +184,10 @@ pub enum BrokerageRecord {
         name: String,
         /// When they were read.
         at_ns: u64,
-        /// Since the process started.
+        /// Their values since the process started.
         counters: BrokerageCounters,
     },
-    /// Why the process ended early: the last record then.
+    /// Why the process ended early. This is then the last record.
     Error {
         /// For people.
         message: String,
@@ -194,7 +196,8 @@ pub enum BrokerageRecord {
     End {},
 }
 
-/// Counters since the process started; maps have an entry for each name, even if it is zero.
+/// Counters since the process started. Each map has an entry for every possible name, even if its
+/// value is zero.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BrokerageCounters {
@@ -212,8 +215,8 @@ pub struct BrokerageCounters {
     pub transactions: u64,
     /// Errors of the database, by name, including errors that a retry resolved.
     pub database_errors: BTreeMap<String, u64>,
-    /// Operations restarted because the database was busy, or aborted them to resolve a deadlock or
-    /// a serialisation failure.
+    /// How often an operation was restarted because the database was busy, or had aborted the
+    /// operation to resolve a deadlock or a serialisation failure.
     pub retries: u64,
     /// Operations that waited for a connection to the database.
     pub pool_waits: u64,
@@ -227,7 +230,7 @@ pub struct BrokerageCounters {
     pub bytes_out: u64,
     /// HTTP connections that were accepted.
     pub connections: u64,
-    /// HTTP connections now.
+    /// HTTP connections that are open now.
     pub connections_open: u64,
     /// Sessions now.
     pub sessions: u64,

@@ -5,12 +5,12 @@ use hdrhistogram::Histogram;
 pub struct Answers {
     /// Latencies of the requests that were answered within the phase.
     pub latencies: Latencies,
-    /// Number of the other requests.
+    /// Number of requests that were not answered within the phase.
     pub unanswered: u64,
 }
 
-/// Latencies of the requests of one phase: a log-linear histogram (`HdrHistogram`), with the extremes and
-/// the sum kept exactly.
+/// Latencies of the requests of one phase, as a log-linear histogram (`HdrHistogram`). The minimum,
+/// maximum and sum are exact.
 #[derive(Clone, Debug)]
 pub struct Latencies {
     histogram: Histogram<u64>,
@@ -21,7 +21,7 @@ pub struct Latencies {
 
 impl Default for Latencies {
     fn default() -> Self {
-        // The histogram grows with the recorded values, so no latency is clipped.
+        // The histogram is extended when a value exceeds its range, so no latency is clipped.
         let histogram = Histogram::new(Self::SIGNIFICANT_DIGITS).expect("0 to 5 digits are kept");
         Self { histogram, min_ns: None, max_ns: None, sum_ns: 0 }
     }
@@ -34,7 +34,7 @@ impl Latencies {
     /// Adds one latency.
     ///
     /// # Panics
-    /// Never: a histogram that grows takes any value.
+    /// Never, because the histogram is extended for large values.
     pub fn record(&mut self, ns: u64) {
         self.histogram.record(ns).expect("a histogram that grows takes any value");
         self.min_ns = Some(self.min_ns.map_or(ns, |min| min.min(ns)));
@@ -66,7 +66,8 @@ impl Latencies {
         self.sum_ns
     }
 
-    /// Each non-empty bucket in ascending order: its highest latency and its number of requests.
+    /// All non-empty buckets in ascending order: for each, the highest latency that belongs to it,
+    /// and its number of requests.
     pub fn buckets(&self) -> impl Iterator<Item = (u64, u64)> {
         self.histogram.iter_recorded().map(|bucket| {
             let highest = self.histogram.highest_equivalent(bucket.value_iterated_to());

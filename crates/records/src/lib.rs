@@ -1,8 +1,8 @@
-//! Messages between the front and the engine (plans in, records out), and between a real testbed
-//! and the engine's processes in it.
+//! Messages between the Python front end and the engine (plans in, records out), and between a real
+//! testbed and the processes that the engine runs in it.
 //!
-//! The same contract as `python/netstudy/wire.py`, exported as JSON Schemas in `schema/`. Both sides
-//! are tested against the examples in `schema/examples/`.
+//! The same messages are defined in `python/netstudy/wire.py`; their JSON Schemas are in `schema/`.
+//! Both sides are tested against the examples in `schema/examples/`.
 
 mod agent;
 mod brokerage_plan;

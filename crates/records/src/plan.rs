@@ -18,13 +18,13 @@ pub struct Plan {
     pub schema: PlanSchema,
     /// Name of the study.
     pub study: String,
-    /// Seed from which every run's seed was derived.
+    /// Seed from which the seeds of all runs were derived.
     pub seed: i64,
     /// The runs.
     pub runs: Vec<Run>,
 }
 
-/// A level of each factor, in the order of the study.
+/// For each factor, in the order of the study: its level.
 pub type Treatment = serde_json::Map<String, serde_json::Value>;
 
 /// One treatment and one replicate.
@@ -45,12 +45,13 @@ pub struct Run {
     pub network: Network,
     /// The workload on this network.
     pub workload: Workload,
-    /// Small requests at an interval during the workload; none: no probe.
+    /// A probe that sends small requests at an interval during the workload; none: no probe.
     #[serde(default)]
     pub probe: Option<Probe>,
     /// The phases of the run, in order; one of them is [`PhaseKind::Measure`].
     pub phases: Vec<Phase>,
-    /// Samplers. Counters are read at the edges of phases in any case.
+    /// What is sampled at intervals. Counters are also read at the start and end of phases, even
+    /// without any instrument.
     #[serde(default)]
     pub instruments: Vec<Instrument>,
 }
@@ -59,13 +60,13 @@ pub struct Run {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
-    /// Common settings of hosts.
+    /// Groups of hosts that have the same settings.
     pub groups: Vec<Group>,
     /// Hosts, zones and switches, each with a unique name.
     pub nodes: Vec<Node>,
     /// Full-duplex links.
     pub links: Vec<Link>,
-    /// The clocks of all hosts tick at the same instants.
+    /// Whether the clocks of all hosts tick at the same instants.
     pub shared_clock: bool,
 }
 
@@ -75,24 +76,25 @@ pub struct Network {
 pub struct Group {
     /// Name of the group.
     pub name: String,
-    /// Profile that the values come from.
+    /// Name of the profile that the values come from.
     pub profile: String,
-    /// Their TCP.
+    /// The TCP settings of these hosts.
     pub tcp: Tcp,
-    /// Their network interfaces.
+    /// The network interfaces of these hosts.
     pub nic: Nic,
-    /// Limit on the CPU time of their processes, in percent of one CPU. Only for testbeds of real
-    /// hosts.
+    /// Limit on the CPU time of each host's processes, in percent of one CPU. Only for testbeds of
+    /// real hosts.
     #[serde(default)]
     pub cpu_quota_pct: Option<f64>,
     /// Main memory; none: unknown. The simulator does not use it.
     #[serde(default)]
     pub memory_bytes: Option<u64>,
-    /// Path of packets between two endpoints of the same simulated host; none: latencies and CPU
-    /// time are those of the host's first interface.
+    /// Settings for packets between two endpoints on the same simulated host. None: such packets
+    /// have the latencies and the CPU time of the host's first interface.
     #[serde(default)]
     pub local_path: Option<LocalPath>,
-    /// Simulated CPUs and the costs of work; none: only the CPU time in [`Group::nic`] counts.
+    /// Simulated CPUs, and how much CPU time work costs; none: only the CPU times in [`Group::nic`]
+    /// are simulated.
     #[serde(default)]
     pub cpu: Option<crate::Cpu>,
     /// Simulated buses; none: no limit.
@@ -110,7 +112,7 @@ pub struct LocalPath {
     /// Latency from the socket of one endpoint to the socket of the other.
     #[serde(deserialize_with = "spans::ns")]
     pub latency_ns: u64,
-    /// Rate at which the host copies packets between the endpoints; none: no time.
+    /// Rate at which the host copies packets between the endpoints; none: copying takes no time.
     pub rate_bps: Option<u64>,
     /// Largest IP packet.
     pub mtu_bytes: u32,
@@ -129,7 +131,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Its name.
+    /// The node's name.
     #[must_use]
     pub fn name(&self) -> &str {
         match self {
@@ -140,13 +142,13 @@ impl Node {
     }
 }
 
-/// A host. Its interfaces are the ports that links name.
+/// A host. Its interfaces are listed as ends of links.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
-    /// Its name.
+    /// The host's name.
     pub name: String,
-    /// Its group.
+    /// The group of hosts that it belongs to.
     pub group: String,
     /// The machine that it runs on; none: the testbed's own machine.
     #[serde(default)]
@@ -157,13 +159,13 @@ pub struct Host {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
-    /// Its name.
+    /// The zone's name.
     pub name: String,
-    /// Its group.
+    /// The group of hosts that the zone belongs to.
     pub group: String,
     /// The host that it is on.
     pub host: String,
-    /// The host's interface that carries its address.
+    /// The interface of the host on which the zone has its address.
     pub interface: String,
     /// `shared`: the zone's address is in its host's network stack. `own`: the zone has a separate
     /// stack.
@@ -175,10 +177,10 @@ pub struct Zone {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stack {
-    /// Its own stack, with a virtual interface on top of its host's interface: data to a zone at
-    /// another interface go over the wire.
+    /// A separate stack, with a virtual interface on top of an interface of the host. Data to a
+    /// zone on another interface of the host go over the wire.
     Own,
-    /// The stack of its host: data to any other zone of the host stay inside the host.
+    /// The stack of the host. Data to any other zone of the host stay inside the host.
     #[default]
     Shared,
 }
@@ -207,7 +209,7 @@ pub enum CongestionControl {
 pub enum Recovery {
     /// RFC 6675 with SACK, RFC 6582 without.
     Rfc,
-    /// Forward acknowledgment and rate halving, as in Linux 2.6.18.
+    /// Forward acknowledgment with rate halving, as in Linux 2.6.18.
     Fack,
     /// Proportional rate reduction, as in Linux 6; with the options `rack` and `tail_loss_probe`.
     Prr,
@@ -217,9 +219,9 @@ pub enum Recovery {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OffloadRule {
-    /// Wait until a third of the window can be sent at once, as in Linux 2.6.18.
+    /// A burst waits until a third of the window can be sent at once, as in Linux 2.6.18.
     Deferral,
-    /// From the pacing rate, as in Linux 6.
+    /// The size follows from the pacing rate, as in Linux 6.
     Autosizing,
 }
 
@@ -239,7 +241,7 @@ pub enum RtoRule {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tcp {
-    /// Profile that the values come from.
+    /// Name of the profile that the values come from.
     pub profile: String,
     /// Congestion control.
     pub congestion_control: CongestionControl,
@@ -268,7 +270,7 @@ pub struct Tcp {
     /// Maximum timeout.
     #[serde(deserialize_with = "spans::ns")]
     pub max_rto_ns: u64,
-    /// Tick of the clock for timeouts and for CUBIC's growth; 0: exact time.
+    /// Resolution of the clock for timeouts and for CUBIC's window growth; 0: the clock is exact.
     #[serde(deserialize_with = "spans::ns")]
     pub clock_tick_ns: u64,
     /// Maximum delay of an acknowledgment.
@@ -276,14 +278,16 @@ pub struct Tcp {
     pub delayed_ack_ns: u64,
     /// Number of full-size segments after which an acknowledgment is sent at once.
     pub ack_every_segments: u32,
-    /// Number of segments acknowledged at once when data starts to arrive, also after a gap longer
-    /// than the timeout and after a duplicate of old data.
+    /// How many segments are acknowledged at once when data start to arrive. The same applies after
+    /// a gap longer than the timeout, and after a duplicate of old data.
     pub quick_ack_segments: u32,
-    /// Out-of-order data starts quick acknowledgments too, as in Linux before 4.18.
+    /// Whether data out of order also make the receiver acknowledge at once, as in Linux before
+    /// 4.18.
     pub quick_ack_disorder: bool,
-    /// Acknowledge the end of a write as soon as it is read.
+    /// The receiver acknowledges the last segment of a write as soon as the application has read
+    /// it.
     pub ack_pushed: bool,
-    /// Shrink the window after an idle time.
+    /// Whether the congestion window is reduced after an idle time.
     pub restart_after_idle: bool,
     /// Maximum size of a segmentation offload burst; 0: no offload.
     pub offload_burst_bytes: u32,
@@ -292,12 +296,12 @@ pub struct Tcp {
     /// Maximum bytes of one adapter request. The adapter takes an offloaded packet request by
     /// request and segments each request separately; 0: one request for the whole packet.
     pub offload_request_bytes: u32,
-    /// Limit on the memory of a connection's packets that are queued in its host below TCP; 0: no
-    /// limit.
+    /// Limit on the memory of one connection's packets that wait in the host's queues below TCP; 0:
+    /// no limit.
     pub limit_output_bytes: u32,
-    /// Maximum of bytes sent and not acknowledged.
+    /// Maximum number of bytes that are sent but not acknowledged.
     pub send_buffer_bytes: u32,
-    /// Maximum of bytes received out of order.
+    /// Maximum number of bytes that are received but out of order.
     pub receive_buffer_bytes: u32,
 }
 
@@ -311,16 +315,16 @@ pub struct Nic {
     /// Latency from the wire to the socket.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_latency_ns: u64,
-    /// Mean of an additional random latency of each segment (exponential); segments are not
-    /// reordered.
+    /// Mean of an exponentially distributed latency that is added for each segment. Segments are
+    /// not reordered.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_jitter_ns: u64,
     /// CPU time per received frame.
     #[serde(deserialize_with = "spans::ns")]
     pub receive_frame_ns: u64,
-    /// Rate at which the CPU handles the bytes of received frames; none: no time.
+    /// Rate at which the CPU handles the bytes of received frames; none: this takes no time.
     pub receive_rate_bps: Option<u64>,
-    /// Frames that may wait for the wire.
+    /// Number of frames that may wait to be sent.
     pub transmit_queue_frames: u32,
     /// Maximum frames per second in each direction; none: no limit.
     pub packet_rate_pps: Option<u64>,
@@ -328,23 +332,25 @@ pub struct Nic {
     pub receive_ring_frames: Option<u32>,
     /// Number of descriptors that the driver returns to the interface at a time.
     pub receive_refill_frames: u32,
-    /// Interrupt coalescing: time from the first frame in the ring to the interrupt of an idle CPU.
+    /// Interrupt coalescing: how long after the first frame in the ring an idle CPU is interrupted.
     #[serde(deserialize_with = "spans::ns")]
     pub interrupt_delay_ns: u64,
     /// Maximum frames that the CPU polls in one batch; none: all frames in the ring.
     pub poll_weight_frames: Option<u32>,
     /// Maximum payload of a segment merged from several segments of a batch (GRO); 0: no merging.
     pub receive_merge_bytes: u32,
-    /// Whether it pauses on PAUSE frames from the switch.
+    /// Whether the interface stops sending when the switch sends a PAUSE frame.
     pub honours_pause: bool,
-    /// It sends a PAUSE frame when more than this many frames wait in its ring; none: never.
+    /// The interface sends a PAUSE frame when more than this many frames are in its ring; none: it
+    /// never sends one.
     pub pause_high_frames: Option<u32>,
-    /// It ends the pause when at most this many frames wait; none: half of `pause_high_frames`.
+    /// It ends the pause when at most this many frames are in the ring; none: half of
+    /// `pause_high_frames`.
     pub pause_low_frames: Option<u32>,
     /// Length of a requested pause.
     pub pause_quanta: u16,
-    /// Whether it computes and checks TCP checksums; none: as the machine is set. The simulator
-    /// does not use it.
+    /// Whether the interface computes and checks TCP checksums; none: the machine's setting is
+    /// kept. The simulator ignores this field.
     #[serde(default)]
     pub checksum_offload: Option<bool>,
 }
@@ -363,9 +369,9 @@ pub enum Forwarding {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Switch {
-    /// Its name.
+    /// The switch's name.
     pub name: String,
-    /// Profile that the values come from.
+    /// Name of the profile that the values come from.
     pub profile: String,
     /// Number of ports.
     pub ports: u32,
@@ -378,12 +384,13 @@ pub struct Switch {
     pub latency_ns: u64,
     /// ECN-capable frames that arrive at a queue longer than this are marked; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
-    /// Whether an egress port pauses on PAUSE frames from its host.
+    /// Whether a port stops sending when the host sends a PAUSE frame.
     pub honours_pause: bool,
-    /// The switch sends a host a PAUSE frame when the host's frames occupy more than this; none:
-    /// never.
+    /// The switch sends a PAUSE frame to a host whose frames occupy more buffer space than this;
+    /// none: it never sends one.
     pub pause_high_bytes: Option<u64>,
-    /// The switch ends the pause when they occupy at most this; none: half of `pause_high_bytes`.
+    /// The switch ends the pause when the frames of the host occupy at most this space; none: half
+    /// of `pause_high_bytes`.
     pub pause_low_bytes: Option<u64>,
     /// Length of a requested pause.
     pub pause_quanta: u16,
@@ -414,7 +421,7 @@ pub struct Port {
     pub name: String,
     /// Bit rate at which this end sends.
     pub rate_bps: u64,
-    /// The interface's settings, if they differ from the host's group; none at a switch.
+    /// Settings of this interface; none: those of the host's group. Always none at a switch.
     #[serde(default)]
     pub nic: Option<Nic>,
 }
@@ -446,24 +453,25 @@ pub struct Roles {
 }
 
 impl Roles {
-    /// Pairs each client with a server, as indices into the two roles. The larger role decides the number of
-    /// pairs; the members of the smaller role are reused in turn. Neither role may be empty.
+    /// Pairs of a client and a server, as indices into the two lists. There are as many pairs as
+    /// the longer list has members; the members of the shorter list are reused in turn. No list may
+    /// be empty.
     pub fn pairs(&self) -> impl Iterator<Item = [usize; 2]> {
         let (clients, servers) = (self.client.len(), self.server.len());
         (0..clients.max(servers)).map(move |n| [n % clients, n % servers])
     }
 }
 
-/// One client requests a block from every server at once, waits for all responses, and repeats.
-/// Phases count iterations.
+/// One client requests a block from every server at once, waits for all responses, and repeats. The
+/// length of a phase is given in iterations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Incast {
     /// One client, some servers.
     pub roles: Roles,
-    /// Unstriped: bytes from each server. Striped: bytes from all servers together.
+    /// Size of a block: bytes from each server if unstriped, from all servers together if striped.
     pub block_bytes: u64,
-    /// Whether the block is distributed over the servers.
+    /// Whether one block is distributed over all servers (striped).
     pub striped: bool,
     /// Size of a request.
     pub request_bytes: u64,
@@ -486,17 +494,17 @@ pub enum Direction {
     Both,
 }
 
-/// Each pair of client and server transfers data, one transfer after the other. A phase lasts for a
-/// number of transfers of each flow, or for a time.
+/// Each pair of client and server transfers data, one transfer after the other. A phase ends after
+/// a given number of transfers per flow, or after a given time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transfer {
-    /// Clients and servers, joined as [`Roles::pairs`] says.
+    /// Clients and servers. [`Roles::pairs`] defines which client uses which server.
     pub roles: Roles,
     /// Direction of the data.
     pub direction: Direction,
-    /// Bytes of a transfer in each direction that has data; none: the transfer lasts until the
-    /// phase ends.
+    /// Size of a transfer, in each direction in which data are sent; none: a transfer lasts until
+    /// the phase ends.
     pub size_bytes: Option<u64>,
     /// Simultaneous connections of each pair.
     pub flows: u32,
@@ -505,7 +513,7 @@ pub struct Transfer {
     /// Time between the end of a transfer and the next of the same flow.
     #[serde(deserialize_with = "spans::ns")]
     pub pause_ns: u64,
-    /// FTP settings; none: no FTP, the data follow their request on the same connection.
+    /// FTP settings. None: FTP is not used, and data follow their request on the same connection.
     #[serde(default)]
     pub ftp: Option<Ftp>,
 }
@@ -516,7 +524,7 @@ pub struct Transfer {
 pub struct Ftp {
     /// Where the sender reads the file.
     pub source: FileSource,
-    /// How the receiver treats the bytes.
+    /// What the receiver does with the data.
     pub sink: FileSink,
     /// How the server sends the file.
     pub data_path: DataPath,
@@ -536,7 +544,7 @@ pub enum FileSource {
     Disk,
 }
 
-/// How the receiver of a file treats its bytes.
+/// What the receiver of a file does with the data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSink {
@@ -561,12 +569,12 @@ pub enum DataPath {
     Sendfile,
 }
 
-/// Each pair of client and server exchanges requests and responses. A phase lasts for a number of
-/// requests of each connection, or for a time.
+/// Each pair of client and server exchanges requests and responses. A phase ends after a given
+/// number of requests per connection, or after a given time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
-    /// Clients and servers, joined as [`Roles::pairs`] says.
+    /// Clients and servers. [`Roles::pairs`] defines which client uses which server.
     pub roles: Roles,
     /// Size of a request.
     pub request_bytes: u64,
@@ -579,13 +587,14 @@ pub struct Request {
     /// Time from a response to the request that replaces it.
     #[serde(deserialize_with = "spans::ns")]
     pub think_ns: u64,
-    /// Interval between requests, answered or not; none: each request follows a response.
+    /// Interval at which requests are sent, whether or not earlier ones are answered; none: each
+    /// request follows a response.
     #[serde(default, deserialize_with = "spans::some_ns")]
     pub every_ns: Option<u64>,
 }
 
 /// Small requests at a fixed interval, on a separate connection for each pair of the workload. They
-/// measure the latency that other traffic sees under the workload.
+/// measure the latency that other traffic has while the workload runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Probe {
@@ -612,11 +621,12 @@ pub enum PhaseKind {
     Idle,
     /// The workload runs, but no samples are kept.
     WarmUp,
-    /// The workload stops until nothing is in flight; it starts again with the next phase.
+    /// The workload is stopped. The phase ends when nothing is in flight; the next phase starts the
+    /// workload again.
     Stop,
     /// The application's data are reset to their initial state.
     Reset,
-    /// The workload runs and is measured: one window for all instruments.
+    /// The workload runs and is measured by all instruments.
     Measure,
     /// The workload has ended; transfers in progress are completed.
     CoolDown,
@@ -626,9 +636,9 @@ pub enum PhaseKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// Its kind.
+    /// The kind of the phase.
     pub kind: PhaseKind,
-    /// When it ends; none: as soon as nothing of it is in flight.
+    /// When the phase ends; none: as soon as nothing of the phase is in flight.
     #[serde(default)]
     pub until: Option<Until>,
 }
@@ -650,17 +660,18 @@ pub enum Until {
     },
 }
 
-/// The readings of an instrument.
+/// What an instrument reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum InstrumentKind {
-    /// CPU, memory, disk and interfaces of a host, as sar does.
+    /// CPU, memory, disk and interfaces of a host, with counters like those of sar.
     Host,
-    /// Connections of a host: smoothed and minimum round-trip time, congestion window, as `TCP_INFO` does.
+    /// Connections of a host: the values that `TCP_INFO` has, such as round-trip times and
+    /// congestion windows.
     Tcp,
-    /// Ports of a switch, by the switch itself.
+    /// Ports of a switch, read by the switch itself.
     Ports,
-    /// Ports of a switch, by SNMP.
+    /// Ports of a switch, read by SNMP.
     Snmp,
 }
 
@@ -668,7 +679,7 @@ pub enum InstrumentKind {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Instrument {
-    /// Its readings.
+    /// What it reads.
     pub kind: InstrumentKind,
     /// The node that is read.
     pub node: String,
@@ -693,21 +704,22 @@ pub struct Instrument {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnmpAccess {
-    /// Where the community is; none for an emulated switch, whose community the testbed generates.
+    /// Where to find the community. None for an emulated switch, for which the testbed generates a
+    /// community.
     pub community: Option<SecretSource>,
     /// The user of `SNMPv3`; none: `SNMPv2c`.
     pub user: Option<String>,
     /// How messages are signed.
     pub authentication: Authentication,
-    /// Where the password of signatures is.
+    /// Where to find the password for signatures.
     pub authentication_password: Option<SecretSource>,
     /// How messages are encrypted; none: no encryption.
     pub privacy: Option<Cipher>,
-    /// Where the password of the encryption is.
+    /// Where to find the password for encryption.
     pub privacy_password: Option<SecretSource>,
 }
 
-/// Where a community or a password is.
+/// Where to find a community or a password.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SecretSource {

@@ -64,11 +64,11 @@ pub struct RunUnderWay {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// It ended and obeys every conservation law.
+    /// The run ended, and obeys every conservation law.
     Ok,
-    /// It ended and breaks a conservation law.
+    /// The run ended, but breaks a conservation law.
     Invalid,
-    /// It did not end.
+    /// The run did not end.
     Failed,
 }
 
@@ -76,9 +76,10 @@ pub enum Status {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
-    /// The departure of a frame from most hops is computed when it arrives there.
+    /// When a frame arrives at a hop, the time at which it will depart is computed at once, at most
+    /// hops.
     ClosedForm,
-    /// Event-driven: each hop of a frame is an event. Slower, but can model PAUSE.
+    /// Event-driven: a frame causes an event at each hop. This is slower, but can model PAUSE.
     PerHop,
 }
 
@@ -98,9 +99,9 @@ pub struct Check {
 pub struct PhaseTimes {
     /// The kind of the phase.
     pub kind: PhaseKind,
-    /// When it began, by the clock of the run's first client.
+    /// When the phase began, by the clock of the run's first client.
     pub start_ns: u64,
-    /// When it ended.
+    /// When the phase ended, by the same clock.
     pub end_ns: u64,
 }
 
@@ -111,14 +112,15 @@ pub struct RecordNode {
     pub kind: String,
     /// The group of a host; a switch is its own group.
     pub group: String,
-    /// The clock of its timestamps. Times of different clocks must not be compared.
+    /// Name of the clock that the node's timestamps come from. Times of different clocks must not
+    /// be compared.
     pub clock: String,
-    /// Number of CPUs that a host may use; `host_cpu_ns` is their busy time. None: unknown, or a
-    /// simulated host whose frames cost no CPU time.
+    /// Number of CPUs that a host may use; `host_cpu_ns` is the time for which they were busy.
+    /// None: the number is unknown, or the host is simulated and its frames cost no CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// Name of the file that describes its machine, `captures/nodes/<name>.json`; none: simulated, or
-    /// not captured.
+    /// Name of the file that describes the node's machine, `captures/nodes/<name>.json`. None: the
+    /// node was simulated, or its machine was not captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub environment: Option<String>,
     /// When its counters were read at each edge, by its clock; none: at the edge itself.
@@ -138,7 +140,7 @@ pub struct Samples {
     /// One row per transfer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer: Option<TransferSamples>,
-    /// Latencies of requests: one histogram per kind of request, client and phase.
+    /// Latencies of requests. There is one histogram for each kind of request, client and phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub request: Vec<RequestHistogram>,
     /// One row per connection and second.
@@ -160,8 +162,8 @@ pub struct Samples {
 pub struct IterationSamples {
     /// Time from the first request to the last byte.
     pub completion_ns: Vec<u64>,
-    /// Frames that switch ports dropped; none: unknown per iteration, for example with kernel
-    /// queues, which only have totals.
+    /// Frames that switch ports dropped. None: not known per iteration, for example because kernel
+    /// queues only count totals.
     #[serde(default)]
     pub dropped_packets: Option<Vec<u64>>,
     /// Segments that the servers retransmitted.
@@ -177,17 +179,17 @@ pub struct ConnectionSamples {
     pub client: Vec<String>,
     /// The node that listened.
     pub server: Vec<String>,
-    /// Application bytes that the client received, each of them verified on real testbeds.
+    /// Application bytes that the client received. On real testbeds every byte is verified.
     pub bytes_received: Vec<u64>,
     /// Application bytes of the client that the server received, requests included.
     pub bytes_sent: Vec<u64>,
-    /// Time that the client's iterations, transfers or requests took: from the start of each to its
+    /// Total duration of the client's iterations, transfers or requests, each from its start to its
     /// last byte.
     pub busy_ns: Vec<u64>,
-    /// Segments retransmitted by the ends that send data: the server if the client only sends
-    /// requests, the client if it sends the data, both if both do.
+    /// Segments that were retransmitted by the end that sends the data (the server if the client
+    /// only sends requests), or by both ends if both send data.
     pub retransmissions: Vec<u64>,
-    /// Expiries of the retransmission timers of the same ends.
+    /// How often the retransmission timers of the same ends expired.
     pub timeouts: Vec<u64>,
     /// For sessions: time until the control connection was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -200,9 +202,9 @@ pub struct ConnectionSamples {
 /// One value per transfer that ended in the measuring phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransferSamples {
-    /// Its connection, as a row of [`ConnectionSamples`].
+    /// The connection of each transfer, as a row of [`ConnectionSamples`].
     pub connection: Vec<u32>,
-    /// When it was due, by the clock of its client.
+    /// When each transfer was due, by the clock of its client.
     pub start_ns: Vec<u64>,
     /// When the client knew that all bytes had arrived.
     pub end_ns: Vec<u64>,
@@ -215,7 +217,7 @@ pub struct TransferSamples {
     pub first_byte_ns: Option<Vec<u64>>,
 }
 
-/// The interval of a request that a histogram measures.
+/// From when to when a histogram measures a request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Latency {
@@ -229,19 +231,19 @@ pub enum Latency {
 }
 
 impl Latency {
-    /// Whether it is the default, which is not written.
+    /// True for the default value, which is omitted from the output.
     #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
     fn is_response(&self) -> bool {
         *self == Self::Response
     }
 }
 
-/// Latencies of the requests of one client: a log-linear histogram (`HdrHistogram`).
+/// Latencies of the requests of one client, as a log-linear histogram (`HdrHistogram`).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RequestHistogram {
     /// `request`, `probe`, `page element`, `transaction`, or an operation of an application.
     pub operation: String,
-    /// The interval that is measured.
+    /// From when to when each request is measured.
     #[serde(default, skip_serializing_if = "Latency::is_response")]
     pub latency: Latency,
     /// The phase in which the requests were due.
@@ -277,8 +279,8 @@ pub struct SecondSamples {
     pub start_ns: Vec<u64>,
     /// Application bytes that the client received.
     pub bytes_received: Vec<u64>,
-    /// Application bytes of the client that the server received: on testbeds of real hosts, the
-    /// bytes that the server's TCP acknowledged.
+    /// Application bytes that the server received from the client. On testbeds of real hosts, these
+    /// are the bytes that the server's TCP acknowledged.
     pub bytes_sent: Vec<u64>,
 }
 
@@ -290,14 +292,16 @@ pub struct Series {
     /// The port; none: samples of the node itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub port: Option<String>,
-    /// The connection, as a row of [`ConnectionSamples`]; none: not of a single connection.
+    /// The connection, as a row of [`ConnectionSamples`]; none: the samples do not belong to a
+    /// single connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connection: Option<u32>,
     /// The sampler.
     pub instrument: InstrumentKind,
     /// When each sample was taken, by the node's clock.
     pub at_ns: Vec<u64>,
-    /// Counters since the start of the run, and current states, by name; none: not readable.
+    /// By name: counters since the start of the run, and current levels such as queue lengths.
+    /// None: the value could not be read.
     pub values: BTreeMap<String, Vec<Option<u64>>>,
 }
 
@@ -312,20 +316,20 @@ pub struct TestbedLimit {
     pub allowed: f64,
     /// Unit of both; empty for a count.
     pub unit: String,
-    /// Whether the value exceeds the limit, so that the run measured the testbed instead of the
+    /// Whether the value exceeds the limit. If so, the run measured the testbed instead of the
     /// system under study.
     pub exceeded: bool,
     /// True if this makes the run invalid.
     #[serde(default)]
     pub invalidates: bool,
-    /// Source of the value, and its text.
+    /// Where the value was read, and the text that was read.
     pub evidence: String,
 }
 
 /// Two instruments that counted the same thing.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Reconciliation {
-    /// The quantities that should be equal, the left instrument first.
+    /// Names the two quantities that should be equal; the left instrument comes first.
     pub check: String,
     /// The left instrument's value.
     pub left: f64,
@@ -333,7 +337,7 @@ pub struct Reconciliation {
     pub right: f64,
     /// Left minus right.
     pub difference: f64,
-    /// The largest difference, either way, that the instruments themselves allow.
+    /// The largest difference in either direction that can be due to the instruments themselves.
     pub tolerance: f64,
     /// The cause of the difference, where it is known.
     pub explained: Option<String>,
@@ -341,7 +345,8 @@ pub struct Reconciliation {
     pub holds: bool,
 }
 
-/// Readings by name: one value per edge of [`RunRecord::edges`]; none: not read at this edge.
+/// Counters by name, with one value for each edge in [`RunRecord::edges`]; none: not read at this
+/// edge.
 pub type Readings = BTreeMap<String, Vec<Option<u64>>>;
 
 /// The start or the end of phases: an instant at which the counters of all nodes are read.
@@ -351,8 +356,8 @@ pub struct Edge {
     pub name: String,
     /// When, by the clock of the run's first client.
     pub at_ns: u64,
-    /// At the end of a phase: the time from which nothing of the phase was in flight any more;
-    /// none: `at_ns`.
+    /// At the end of a phase: when nothing of the phase was in flight any more; none: this was at
+    /// `at_ns`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub quiet_ns: Option<u64>,
 }
@@ -370,11 +375,11 @@ pub struct RunRecord {
     pub seed: String,
     /// Its outcome.
     pub status: Status,
-    /// How it was simulated; none: not a simulated run.
+    /// How the run was simulated; none: it was not simulated.
     pub mode: Option<Mode>,
-    /// Why it failed.
+    /// Why the run failed.
     pub error: Option<String>,
-    /// The checked conservation laws.
+    /// The conservation laws that the run was checked against.
     pub checks: Vec<Check>,
     /// Its nodes.
     #[serde(default)]
@@ -406,13 +411,14 @@ pub struct RunRecord {
     /// The machines of the run; empty for the simulator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// Factor of all link rates of the study, such as `1/20`; none: 1.
+    /// Factor by which all link rates of the study were multiplied, such as `1/20`; none: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
     /// Values of a published run, by metric.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published: BTreeMap<String, f64>,
-    /// By metric: one unit of the last digit of its published value.
+    /// By metric: one unit in the last digit of the published value, that is, how precisely it was
+    /// published.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub published_rounding: BTreeMap<String, f64>,
 }

@@ -2,7 +2,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// A community or a password. It appears in messages between processes, never in text for people.
+/// A community or a password. It is written to messages between processes, but never to text for
+/// people.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(String);

@@ -1,5 +1,5 @@
-//! Messages to and from the process that polls one switch by SNMP: one line of JSON each. Each
-//! command is a [`crate::Command`].
+//! Messages to and from the process that polls one switch by SNMP. Each message is a line of JSON.
+//! Each command is a [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -20,12 +20,13 @@ pub enum SnmpPlanSchema {
 /// The schema of [`SnmpRecord`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SnmpRecordSchema {
-    /// Counters as the switch reports them.
+    /// Counters are recorded as the switch reports them.
     #[serde(rename = "netstudy/snmp-record/1")]
     V1,
 }
 
-/// The switch that the poller reads, its ports and the access to it: the first line of standard input.
+/// What the poller reads: the switch, its ports, and the credentials. This is the first line of
+/// standard input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnmpPlan {
@@ -35,11 +36,11 @@ pub struct SnmpPlan {
     pub run: String,
     /// The switch, for messages.
     pub switch: String,
-    /// Its agent: address and UDP port.
+    /// Address and UDP port of the switch's SNMP agent.
     pub agent: String,
     /// The poller's credentials.
     pub credentials: SnmpCredentials,
-    /// The ports whose counters are read, one request each.
+    /// The ports whose counters are read. Each poll sends one request per port.
     pub ports: Vec<SnmpPort>,
     /// Time from one poll to the next.
     #[serde(deserialize_with = "spans::ns")]
@@ -55,9 +56,9 @@ pub struct SnmpPlan {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SnmpPort {
-    /// Its name in records.
+    /// Name of the port in records.
     pub port: String,
-    /// Its ifName or ifDescr at the switch.
+    /// The port's ifName or ifDescr at the switch.
     pub name: String,
 }
 
@@ -79,7 +80,7 @@ pub enum SnmpCredentials {
         user: String,
         /// How messages are signed.
         authentication: Authentication,
-        /// The password of the signatures.
+        /// The password for signatures.
         authentication_password: Secret,
         /// How messages are encrypted; none: messages are only signed.
         privacy: Option<Privacy>,
@@ -92,7 +93,7 @@ pub enum SnmpCredentials {
 pub struct Privacy {
     /// The cipher.
     pub cipher: Cipher,
-    /// Its password.
+    /// The password for encryption.
     pub password: Secret,
 }
 
@@ -128,7 +129,7 @@ pub enum Cipher {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SnmpRecord {
-    /// The switch has answered and has the ports of the plan: the first record.
+    /// The first record: the switch has answered, and has all ports of the plan.
     Ready {
         /// Version of this contract.
         schema: SnmpRecordSchema,
@@ -136,19 +137,19 @@ pub enum SnmpRecord {
         version: String,
         /// Identifier of the run.
         run: String,
-        /// Its process.
+        /// Process id of the poller.
         pid: u32,
         /// The switch's sysDescr.
         description: String,
         /// The switch's sysName.
         name: String,
     },
-    /// A poll of all ports on request, in addition to the polls at intervals.
-    /// [`crate::Command::Go`] requests the next such poll.
+    /// All ports were polled because of a snapshot command, not at an interval.
+    /// [`crate::Command::Go`] starts polling at intervals again.
     Snapshot {
         /// The name given by the command.
         name: String,
-        /// When it ended.
+        /// When the poll ended.
         at_ns: u64,
         /// True when the switch answered for every port of the poll.
         answered: bool,
@@ -159,14 +160,14 @@ pub enum SnmpRecord {
         port: String,
         /// When each request was sent.
         sent_ns: Vec<u64>,
-        /// When its answer came; none: no answer.
+        /// When each answer came; none: there was no answer.
         received_ns: Vec<Option<u64>>,
         /// Why a poll has no values; none: it has values.
         why: Vec<Option<String>>,
-        /// The values of each poll by the object's name in its MIB, as the switch gave them.
+        /// The values of all polls, as the switch reported them, by the object's name in the MIB.
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
-    /// Why the poller ended early: the last record then.
+    /// Why the poller ended early. This is then the last record.
     Error {
         /// For people.
         message: String,

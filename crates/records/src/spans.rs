@@ -1,9 +1,10 @@
-//! Durations in plans, limited so that their sums stay within the range of virtual time.
+//! Durations in plans. They are limited, so that sums of durations do not exceed the range of
+//! virtual time.
 
 use serde::de::{Deserialize, Deserializer, Error, Unexpected};
 
-/// The longest duration in a plan: a day, as in studies. Virtual time has room for 213 days, and an
-/// exponential delay may be 44 times its mean.
+/// The longest duration that a plan may have: one day, as in studies. Virtual time covers 213 days,
+/// which leaves room for exponential delays of up to 44 times their mean.
 pub const SPAN_MAX_NS: u64 = 24 * 3_600 * 1_000_000_000;
 
 /// Reads nanoseconds, and refuses more than [`SPAN_MAX_NS`].

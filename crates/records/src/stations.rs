@@ -1,4 +1,4 @@
-//! CPUs, buses and the disk of a simulated host, and the costs of work at each.
+//! CPUs, buses and the disk of a simulated host, and how long work takes on each of them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,19 +8,19 @@ use crate::spans;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Service {
-    /// Always its cost.
+    /// Each piece of work takes exactly its cost.
     Fixed,
-    /// Exponential, with its cost as the mean.
+    /// The time is exponentially distributed, and its mean is the cost.
     Exponential,
 }
 
-/// CPUs of a host, and the CPU time that work takes at a speed of 100 %.
+/// CPUs of a host, and the CPU time that each kind of work costs at a speed of 100 %.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cpu {
     /// Number of CPUs.
     pub cpus: u32,
-    /// Their speed: at 200 %, each cost is halved.
+    /// Speed of the CPUs. At 200 %, work takes half as long.
     pub speed_pct: u32,
     /// Distribution of the time that a piece of work takes.
     pub service: Service,
@@ -34,7 +34,7 @@ pub struct Cpu {
     pub send_ps_per_byte: u64,
     /// CPU time per byte copied from the socket to its application.
     pub receive_ps_per_byte: u64,
-    /// CPU time per byte of a file sent without a copy.
+    /// CPU time per byte of a file that is sent without copying it.
     pub sendfile_ps_per_byte: u64,
     /// CPU time per byte copied from the page cache to the application.
     pub file_read_ps_per_byte: u64,
@@ -65,7 +65,7 @@ impl Cpu {
     };
 }
 
-/// Buses of a host. The rate of a bus is the sum of its channels.
+/// Buses of a host. The rate of a bus is the sum of the rates of its channels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bus {
@@ -85,10 +85,10 @@ pub struct Bus {
 pub struct Disk {
     /// Rate of sequential reading and writing.
     pub disk_rate_bps: u64,
-    /// Positioning time of a request that does not continue the previous one.
+    /// Time to position the head for a request that does not continue where the previous one ended.
     #[serde(deserialize_with = "spans::ns")]
     pub access_ns: u64,
-    /// Written bytes that may wait for the disk; writers wait beyond that.
+    /// Number of written bytes that may wait for the disk. If there are more, writers must wait.
     pub write_cache_bytes: u64,
     /// Largest file that stays in the page cache.
     pub page_cache_bytes: u64,

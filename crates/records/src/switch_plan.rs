@@ -1,5 +1,5 @@
-//! Messages to and from the user-space switch process, which may act as several switches: one line of
-//! JSON each. Each command is a [`crate::Command`].
+//! Messages to and from the process of the user-space switch, which may act as several switches.
+//! Each message is a line of JSON. Each command is a [`crate::Command`].
 //!
 //! Times are nanoseconds of `CLOCK_MONOTONIC`, which all processes of a machine share.
 
@@ -12,7 +12,7 @@ use crate::{Buffer, Forwarding, Secret, spans};
 /// The schema of [`SwitchPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SwitchPlanSchema {
-    /// Several switches, and the links between them.
+    /// Several switches, with the links between them.
     #[serde(rename = "netstudy/switch/2")]
     V2,
 }
@@ -25,7 +25,7 @@ pub enum SwitchRecordSchema {
     V2,
 }
 
-/// The switches of one run, with their links: the first line of standard input.
+/// The switches of one run, with their links. This is the first line of standard input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchPlan {
@@ -35,22 +35,22 @@ pub struct SwitchPlan {
     pub run: String,
     /// After this time the process ends by itself, with an error.
     pub time_limit_ms: u64,
-    /// The CPU to which the switch is pinned. It should have the CPU to itself, because it polls
-    /// between frames. None: any CPU, without polling.
+    /// The CPU to which the process is pinned. No other process should use this CPU, because the
+    /// switch polls it between frames. None: the process runs on any CPU and does not poll.
     pub cpu: Option<u32>,
-    /// Seed of the random choices of egress ports: 16 hexadecimal digits.
+    /// Seed for the random choice of egress ports: 16 hexadecimal digits.
     pub seed: String,
-    /// The switches; empty if all links connect two hosts.
+    /// The switches. The list is empty if each link connects two hosts.
     pub switches: Vec<SwitchElement>,
-    /// The links: between host and switch, between two switches, or between two hosts. Frames are
-    /// delayed by the link's serialization and propagation. Switches and links must not form a
-    /// cycle.
+    /// The links: between host and switch, between two switches, or between two hosts. A link
+    /// delays frames by its serialization time and propagation delay. Switches and links must not
+    /// form a cycle.
     pub links: Vec<SwitchLink>,
     /// Switches whose counters are read at intervals.
     #[serde(default)]
     pub sampled: Vec<SwitchSampling>,
-    /// Whether frames arrive at the rate of their link, as over a wire; otherwise as fast as hosts
-    /// send them.
+    /// If true, frames from a host arrive at the rate of its link, as over a wire. Otherwise they
+    /// arrive as fast as the host sends them.
     #[serde(default)]
     pub paced_ingress: bool,
 }
@@ -59,7 +59,7 @@ pub struct SwitchPlan {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchElement {
-    /// Its name.
+    /// The switch's name.
     pub name: String,
     /// The buffer architecture.
     pub buffer: Buffer,
@@ -70,7 +70,7 @@ pub struct SwitchElement {
     pub latency_ns: u64,
     /// ECN-capable frames that arrive at a queue longer than this are marked; none: no marks.
     pub ecn_threshold_bytes: Option<u64>,
-    /// Its management address, where it answers SNMP; none: no SNMP.
+    /// The address at which the switch answers SNMP requests; none: it does not answer SNMP.
     #[serde(default)]
     pub management: Option<Management>,
 }
@@ -79,11 +79,11 @@ pub struct SwitchElement {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Management {
-    /// Its Ethernet address.
+    /// The Ethernet address of the switch.
     pub mac: String,
-    /// Its IPv4 address.
+    /// The IPv4 address of the switch.
     pub ip: String,
-    /// The community; requests with another one are not answered.
+    /// The community. Requests with a different community are not answered.
     pub community: Secret,
 }
 
@@ -112,7 +112,7 @@ pub struct SwitchLinkEnd {
     pub port: String,
     /// Bit rate at which this end sends.
     pub rate_bps: u64,
-    /// How the switch process reaches the host; none at a switch.
+    /// How the switch process reaches the host; none if this end is at a switch.
     pub host: Option<SwitchHost>,
 }
 
@@ -120,17 +120,18 @@ pub struct SwitchLinkEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchHost {
-    /// The network interface of the process's network namespace that leads to the host.
+    /// The interface that leads to the host, in the network namespace of the switch process.
     pub interface: String,
-    /// Ethernet addresses of the host and its zones on this link: frames for them leave by it.
+    /// Ethernet addresses of the host and its zones on this link. Frames to these addresses are
+    /// sent over this link.
     pub macs: Vec<String>,
 }
 
-/// A switch whose ports are sampled at intervals from the time it is ready.
+/// A switch whose ports are sampled at an interval, beginning when the switch is ready.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchSampling {
-    /// Its name.
+    /// The switch's name.
     pub switch: String,
     /// The port; none: all ports.
     pub port: Option<String>,
@@ -143,7 +144,7 @@ pub struct SwitchSampling {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SwitchRecord {
-    /// Frames are forwarded from now on: the first record.
+    /// The first record: from now on, frames are forwarded.
     Ready {
         /// Version of this contract.
         schema: SwitchRecordSchema,
@@ -151,10 +152,10 @@ pub enum SwitchRecord {
         version: String,
         /// Identifier of the run.
         run: String,
-        /// Its process.
+        /// Process id of the switch.
         pid: u32,
     },
-    /// The counters, on command.
+    /// All counters, read because of a snapshot command.
     Snapshot {
         /// The name given by the command.
         name: String,
@@ -162,7 +163,7 @@ pub enum SwitchRecord {
         at_ns: u64,
         /// Counters of each port since the switch was ready, by switch and port.
         counters: BTreeMap<String, BTreeMap<String, SwitchPortCounters>>,
-        /// Duration of the reading, in which no frame was forwarded.
+        /// How long it took to read the counters. Meanwhile no frame was forwarded.
         cost_ns: u64,
         /// Full text of the /proc files that were read with the counters.
         raw: BTreeMap<String, String>,
@@ -171,9 +172,9 @@ pub enum SwitchRecord {
     Drops {
         /// The switch.
         switch: String,
-        /// When it arrived.
+        /// When each frame arrived.
         at_ns: Vec<u64>,
-        /// The number of its egress port.
+        /// The number of each frame's egress port.
         egress: Vec<u32>,
     },
     /// Samples of a port at intervals.
@@ -184,12 +185,12 @@ pub enum SwitchRecord {
         port: String,
         /// When each sample was taken.
         at_ns: Vec<u64>,
-        /// The port's counters at each time, by name.
+        /// By counter: its values at these times.
         values: BTreeMap<String, Vec<u64>>,
     },
     /// Timing accuracy of the switch.
     Clock(SwitchClock),
-    /// Why it ended early: the last record then.
+    /// Why the switch ended early. This is then the last record.
     Error {
         /// For people.
         message: String,
@@ -206,7 +207,7 @@ pub struct SwitchPortCounters {
     pub frames_received: u64,
     /// Bytes of these frames, check sequences included.
     pub bytes_received: u64,
-    /// Frames admitted for this port.
+    /// Frames for this port that the switch admitted to its buffer.
     pub frames_forwarded: u64,
     /// Bytes of these frames, check sequences included.
     pub bytes_forwarded: u64,
@@ -220,19 +221,20 @@ pub struct SwitchPortCounters {
     pub queue_bytes: u64,
     /// Maximum of `queue_bytes` so far.
     pub queue_bytes_max: u64,
-    /// Frames received on this port for an address that is not behind another port; they are
-    /// discarded.
+    /// Frames received on this port whose destination is not reached through any other port. They
+    /// are discarded.
     pub frames_unaddressed: u64,
     /// Frames received on this port for the switch itself: SNMP requests.
     pub frames_consumed: u64,
-    /// Frames that the switch itself sent on this port; `frames_forwarded` includes them.
+    /// Frames that the switch itself sent from this port, such as answers. `frames_forwarded`
+    /// includes them.
     pub frames_originated: u64,
     /// Frames received on this port, by size: see [`FRAMES_RECEIVED_BY_SIZE`].
     pub frames_received_by_size: [u64; FRAMES_RECEIVED_BY_SIZE.len()],
 }
 
-/// Names of counters of received frames by size, check sequence included: the classes of RMON's
-/// etherStatsTable (RFC 2819, 5), and longer frames.
+/// Names of the counters of received frames by size, check sequence included. The size classes are
+/// those of RMON's etherStatsTable (RFC 2819, 5), plus a class for longer frames.
 pub const FRAMES_RECEIVED_BY_SIZE: [&str; 7] = [
     "frames_received_64",
     "frames_received_65_127",
@@ -243,22 +245,24 @@ pub const FRAMES_RECEIVED_BY_SIZE: [&str; 7] = [
     "frames_received_over_1518",
 ];
 
-/// The switch's timing. If it was poor, the run did not measure the planned network.
+/// How accurate the switch's timing was. If it was poor, the run did not measure the planned
+/// network.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchClock {
     /// Frames that were sent.
     pub departures: u64,
-    /// Departures that were too late: by more than the time of a full frame at the port, or by more
-    /// than 50 us if that is longer.
+    /// Departures that were too late. Allowed is the time that a full frame takes at the port, or
+    /// 50 us if that is longer.
     pub departures_late: u64,
-    /// Lateness of departures: the median.
+    /// The median of the lateness of departures.
     pub late_ns_p50: u64,
-    /// The 99th percentile.
+    /// The 99th percentile of the lateness.
     pub late_ns_p99: u64,
-    /// The maximum.
+    /// The maximum of the lateness.
     pub late_ns_max: u64,
-    /// Frames lost before or after the switch, or because it had no memory for them.
+    /// Frames that were lost before or after the switch, or because the switch had no memory for
+    /// them.
     pub frames_lost: u64,
     /// Whether the switch's timing and losses allow the run to be valid.
     pub kept_up: bool,

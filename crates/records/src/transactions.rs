@@ -1,15 +1,16 @@
-//! Transactions: users who ask an application with several tiers, in plans and in records.
+//! Types of plans and records for transactions: users who send requests to an application with
+//! several tiers.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Roles, Service, spans};
 
-/// Users submit operations to an application server, which queries its database. Phases have a
-/// fixed duration.
+/// A workload in which users submit operations to an application server, which queries a database.
+/// Its phases have a fixed duration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Transactions {
-    /// The generators of load, the application server, and its database.
+    /// The hosts of the load generators, the application server, and the database.
     pub roles: TierRoles,
     /// The application.
     pub application: Application,
@@ -20,21 +21,21 @@ pub struct Transactions {
     /// Time between two rows of statistics of a generator.
     #[serde(deserialize_with = "spans::ns")]
     pub statistics_every_ns: u64,
-    /// Costs of a page element in the simulator; real testbeds do not use them.
+    /// What a page element costs in the simulator. Real testbeds do not use these costs.
     #[serde(default)]
     pub costs: Option<Costs>,
 }
 
 impl Transactions {
-    /// Number of users of a generator. If users do not divide evenly, the first generators have one
-    /// more.
+    /// Number of users of the generator with the index `client`. If the users cannot be divided
+    /// evenly, the first generators have one user more.
     #[must_use]
     pub fn users_of(&self, client: usize) -> u32 {
         let (all, clients) = (self.load.users(), self.roles.client.len() as u32);
         all / clients + u32::from((client as u32) < all % clients)
     }
 
-    /// Number of generators that have users: the first generators of the list.
+    /// How many generators have users. These are the first ones in the list.
     #[must_use]
     pub fn busy_clients(&self) -> usize {
         self.roles.client.len().min(self.load.users() as usize)
@@ -49,13 +50,13 @@ pub struct TierRoles {
     pub client: Vec<String>,
     /// The host of the application server: exactly one.
     pub server: Vec<String>,
-    /// The host of its database: one host, or none if the application has no separate database.
+    /// The host of the database: exactly one, or none if the application has no separate database.
     #[serde(default)]
     pub database: Vec<String>,
 }
 
 impl TierRoles {
-    /// The tier that the users see: generators and application server.
+    /// The roles in the traffic that users cause: generators are clients of the application server.
     #[must_use]
     pub fn front(&self) -> Roles {
         Roles { client: self.client.clone(), server: self.server.clone() }
@@ -68,13 +69,13 @@ impl TierRoles {
 pub enum Application {
     /// The brokerage of this engine.
     Brokerage {
-        /// Name of its variant, for people; none: its usual settings.
+        /// Name of the variant, for people; none: the brokerage has its usual settings.
         variant: Option<String>,
         /// Threads of the application server; none: as many as CPUs.
         threads: Option<u32>,
         /// Connections to the database.
         pool_connections: u32,
-        /// Page elements of a page in addition to the page itself.
+        /// How many page elements a page has in addition to the page itself.
         page_images: u32,
         /// The database.
         database: Database,
@@ -84,7 +85,8 @@ pub enum Application {
         users: u32,
         /// Quoted stocks.
         quotes: u32,
-        /// An existing server that has the data; none: the run starts its own.
+        /// A database server that already exists and has the data; none: the run starts a database
+        /// server.
         #[serde(default)]
         existing: Option<ExistingDatabase>,
     },
@@ -94,7 +96,7 @@ pub enum Application {
         start: Vec<String>,
         /// Port that it listens on, at the address of its host.
         port: u16,
-        /// Path that answers when the program is ready.
+        /// An HTTP path to which the program responds once it is ready.
         ready_path: String,
     },
 }
@@ -105,7 +107,7 @@ pub enum Application {
 pub struct ExistingDatabase {
     /// An address, or the folder of its Unix socket.
     pub host: String,
-    /// Its port, which is part of the socket's name too.
+    /// The server's port, which is also part of the Unix socket's name.
     pub port: u16,
     /// The role.
     pub user: String,
@@ -150,13 +152,14 @@ pub enum Medium {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operation {
-    /// Its name.
+    /// The operation's name.
     pub name: String,
-    /// Its share of all operations, in millionths; the shares sum to a million.
+    /// The operation's share of all operations, in millionths. All shares add up to a million.
     pub share_ppm: u32,
     /// Mean number of page elements of one operation, in millionths.
     pub elements_ppm: u64,
-    /// Its requests; empty: the application knows them.
+    /// The requests of this operation; empty for the brokerage, whose requests the load generator
+    /// knows.
     #[serde(default)]
     pub requests: Vec<HttpRequest>,
 }
@@ -233,7 +236,7 @@ pub enum Arrivals {
     Uniform,
 }
 
-/// The simulator's costs of a page element.
+/// What a page element costs in the simulator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Costs {
@@ -243,10 +246,10 @@ pub struct Costs {
     pub request_bytes: u64,
     /// Bytes of its answer.
     pub response_bytes: u64,
-    /// CPU time of the application server if it has one CPU.
+    /// CPU time of an application server that has only one CPU.
     #[serde(deserialize_with = "spans::ns")]
     pub app_cpu_ns: u64,
-    /// Increase of `app_cpu_ns` for each further CPU, in millionths.
+    /// By what fraction `app_cpu_ns` increases with each further CPU, in millionths.
     pub app_cpu_growth_ppm: u32,
     /// Number of requests to the database, one after the other.
     pub database_calls: u32,
@@ -254,22 +257,22 @@ pub struct Costs {
     pub database_request_bytes: u64,
     /// Bytes of its answer.
     pub database_response_bytes: u64,
-    /// CPU time of the database for all its requests together.
+    /// CPU time of the database for all requests of one page element together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_cpu_ns: u64,
     /// Additional CPU time of the database if it uses a disk.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_disk_cpu_ns: u64,
-    /// CPU time of work that the database does once for all requests in slots at the same time:
-    /// they share it.
+    /// CPU time of work that the database does only once for all requests that are in slots at the
+    /// same time.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_shared_cpu_ns: u64,
-    /// Additional time that the requests hold their slot without using a CPU, for example waiting
-    /// for logs.
+    /// Additional time for which requests keep their slot without using a CPU, for example while
+    /// they wait for logs.
     #[serde(deserialize_with = "spans::ns")]
     pub database_hold_ns: u64,
-    /// Time that requests wait in their slot for locks held by other requests, if all other slots
-    /// are in use. With fewer slots in use the wait is proportionally shorter.
+    /// How long requests wait, in their slot, for locks of other requests when all other slots are
+    /// in use. If fewer slots are in use, the wait is proportionally shorter.
     #[serde(default, deserialize_with = "spans::ns")]
     pub database_contention_ns: u64,
     /// Time that requests wait in their slot for a buffer of the database's interface when its queue holds
@@ -278,7 +281,7 @@ pub struct Costs {
     pub database_buffer_wait_ns: u64,
     /// Maximum number of requests that the database processes at a time.
     pub database_slots: u32,
-    /// Disk time of the database for all its requests together.
+    /// Disk time of the database for all requests of one page element together.
     #[serde(deserialize_with = "spans::ns")]
     pub database_disk_ns: u64,
     /// Delay during which no tier does any work.
@@ -293,7 +296,7 @@ pub struct Costs {
     pub pool_connections: u32,
 }
 
-/// Operations of one generator in the measuring phase: a row for each operation.
+/// Operations of one generator in the measuring phase, with one row per operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionSamples {
     /// The generator.
@@ -338,8 +341,8 @@ pub struct TransactionErrors {
     pub count: Vec<u64>,
 }
 
-/// Statistics of a generator at intervals, cumulative since the measuring phase began. The last row
-/// of a generator covers the whole phase.
+/// Statistics of a generator at intervals, counted from the start of the measuring phase. The last
+/// row of a generator covers the whole phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatisticsSamples {
     /// The generator.

@@ -1,9 +1,9 @@
 //! A FIFO in a ring of slots.
 //!
-//! A `VecDeque` for plain values that needs about half the instructions: the number of slots is a
-//! power of two, so a mask finds a slot, and head and tail only grow until the ring is empty, so
-//! neither wraps. Slots are never freed: once the ring has reached its size, queueing a packet does
-//! not allocate.
+//! Like a `VecDeque` for plain values, but with about half the instructions. The number of slots is
+//! a power of two, so a mask finds a slot. Head and tail need no wrap-around: they only grow until
+//! the ring is empty again. Slots are never freed, so once the ring is large enough, adding a value
+//! allocates no memory.
 #![no_std]
 
 extern crate alloc;
@@ -11,17 +11,18 @@ extern crate alloc;
 use alloc::vec::Vec;
 use core::ops::{Index, IndexMut, Range};
 
-/// Slots of the first allocation: 10,000 flows have several rings each, and most stay short.
+/// Number of slots of the first allocation. It is small because 10,000 flows have several rings
+/// each, and most of these stay short.
 const SLOTS_MIN: usize = 4;
 
 /// A FIFO of plain values.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     slots: Vec<T>,
-    /// Values taken since the ring was last empty. Value number n is in slot n modulo the number of
-    /// slots.
+    /// Number of values taken since the ring was last empty. Value n is in slot n modulo the number
+    /// of slots.
     head: usize,
-    /// Values added since the ring was last empty.
+    /// Number of values added since the ring was last empty.
     tail: usize,
 }
 
@@ -59,8 +60,8 @@ impl<T> Ring<T> {
         self.tail = 0;
     }
 
-    /// The slot of the value with the number `number`. A ring without slots has no valid slot: the
-    /// bounds check catches the index computed then.
+    /// The slot of the value with the number `number`. For a ring without slots the result is not a
+    /// valid index; the bounds check catches it.
     #[inline]
     const fn slot(&self, number: usize) -> usize {
         number & self.slots.len().wrapping_sub(1)
@@ -103,13 +104,14 @@ impl<T: Copy + Default> Ring<T> {
         self.drop_first(1);
     }
 
-    /// Forgets the first `count` values; there must be as many.
+    /// Forgets the first `count` values; the ring must hold at least this number.
     #[inline]
     pub const fn drop_first(&mut self, count: usize) {
         debug_assert!(count <= self.len(), "there are fewer values");
         self.head += count;
         if self.is_empty() {
-            // So that the next values use slots that are still in the cache.
+            // Starts again at the first slot, so that the next values use slots that are still in
+            // the cache.
             self.clear();
         }
     }
@@ -128,7 +130,7 @@ impl<T: Copy + Default> Ring<T> {
         self.iter_from(0)
     }
 
-    /// The values from the one at `index` to the back; skipping is free.
+    /// The values from index `index` to the back. Skipping the values before it costs nothing.
     #[must_use]
     pub fn iter_from(
         &self,
@@ -138,7 +140,7 @@ impl<T: Copy + Default> Ring<T> {
         (end.min(start + index)..end).map(|number| &self.slots[self.slot(number)])
     }
 
-    /// Number of values at the front that fulfil `is_below`. No value behind them may fulfil it.
+    /// Number of values at the front that fulfil `is_below`. No later value may fulfil it.
     pub fn partition_point(&self, mut is_below: impl FnMut(&T) -> bool) -> usize {
         let Range { start: mut low, end: mut high } = self.numbers();
         while low < high {

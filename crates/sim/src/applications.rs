@@ -10,20 +10,20 @@ use crate::wiring::Participant;
 
 /// The participants of a workload, and the connections between them.
 pub(crate) struct Cast {
-    /// Clients first, then servers, each in the order of its role.
+    /// All clients, then all servers, both in the order in which the roles list them.
     pub(crate) participants: Vec<Participant>,
-    /// For each connection, the participant that opens it and its peer. Applications number their
-    /// connections in this order.
+    /// For each connection: the participant that opens it, and the participant at the other end.
+    /// Applications number their connections in this order.
     pub(crate) connections: Vec<[usize; 2]>,
-    /// Control connections, numbered after the connections: one per connection in the same order,
-    /// or none at all.
+    /// Control connections: one for each entry of `connections`, in the same order, or none at all.
+    /// Their numbers follow those of `connections`.
     pub(crate) controls: Vec<[usize; 2]>,
-    /// Connections between servers, numbered after the control connections.
+    /// Connections between servers. Their numbers follow those of the control connections.
     inner: Vec<[usize; 2]>,
-    /// The probe's connections, numbered last: one for each pair of participants that has
-    /// connections.
+    /// The probe's connections: one for each pair of participants with a connection in
+    /// `connections`. They have the last numbers.
     probes: Vec<[usize; 2]>,
-    /// Whether the end that opens a connection sends data, and whether its peer does. Requests and
+    /// Whether data is sent by the end that opens a connection, and by the other end. Requests and
     /// confirmations do not count as data.
     pub(crate) senders: [bool; 2],
 }
@@ -56,8 +56,8 @@ impl Cast {
         self
     }
 
-    /// A cast of client-server pairs, as many as the larger role has members; members of the
-    /// smaller role repeat.
+    /// Pairs each client with a server. If one role has fewer members than the other, its members
+    /// are used repeatedly.
     pub(crate) fn of_pairs(
         roles: &Roles,
         connections: u32,
@@ -74,24 +74,23 @@ impl Cast {
         Ok(Self::new(roles, connections, senders))
     }
 
-    /// Number of connections that carry files, which are the connections with a control connection.
+    /// Number of connections that carry files. Only such connections have a control connection.
     pub(crate) const fn file_connections(&self) -> usize {
         self.controls.len()
     }
 
-    /// Number of participants that open connections. They come before the servers.
+    /// Number of clients: the participants that open connections. They come before the servers.
     pub(crate) fn clients(&self) -> usize {
         self.connections.iter().map(|pair| pair[0] + 1).max().unwrap_or(0)
     }
 
-    /// All connections in the order of their numbers: the connections of the workload, their
-    /// control connections, the connections between servers, the probe's connections.
+    /// All connections in the order of their numbers: `connections`, `controls`, `inner`, `probes`.
     pub(crate) fn all_connections(&self) -> Vec<[usize; 2]> {
         let own = self.connections.iter().chain(&self.controls).chain(&self.inner);
         own.chain(&self.probes).copied().collect()
     }
 
-    /// Number of connections of the workload at a participant.
+    /// Number of connections that the workload has at a participant, without control connections.
     pub(crate) fn connections_of(&self, participant: usize) -> u32 {
         count_of(&self.connections, participant) + count_of(&self.inner, participant)
     }
@@ -115,8 +114,8 @@ fn participants(roles: &Roles) -> Vec<Participant> {
     clients.chain(servers).collect()
 }
 
-/// The applications of a workload, each combined with its side of the probe. They are boxed, so
-/// that the code for a packet is compiled only once for all probed workloads.
+/// Combines each application of a workload with a client or server of the probe. The results are
+/// boxed, so that the code that handles a packet is compiled only once for all probed workloads.
 pub(crate) fn probed<T: Traffic + 'static>(
     probe: &records::Probe,
     phases: &PhasePlan,
@@ -132,8 +131,8 @@ pub(crate) fn probed<T: Traffic + 'static>(
     let clients = cast.clients();
     let every = Duration::from_ns(probe.every_ns);
     let idle = phases.idle.unwrap_or(Duration::ZERO);
-    // The probe must pause between phases like the workload; otherwise its packets would be counted
-    // in both phases.
+    // If the workload pauses between phases, the probe must pause too; otherwise the counters of
+    // one phase would include probe packets of another.
     let hold = phases.holds(clients);
     let beside = |(number, workload): (usize, T)| {
         let connections = cast.connections_of(number);

@@ -1,4 +1,4 @@
-//! The counters, under the names that they have in records.
+//! Lists counters with the names that they have in the record of a run.
 
 use netstudy_records::FRAMES_RECEIVED_BY_SIZE;
 use netstudy_tcp::Counters;
@@ -38,8 +38,8 @@ pub(crate) fn of_interface(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// Packet and byte counters of an interface: packets include the Ethernet header and padding, as in
-/// the kernel's counters.
+/// Packet and byte counters of an interface. The bytes include the Ethernet header and padding,
+/// like the kernel's counters.
 pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     let bytes =
         |carried: &Carried| carried.bytes - u64::from(ETHERNET_CHECK_BYTES) * carried.frames;
@@ -52,20 +52,22 @@ pub(crate) fn of_packets(end: &EndCounters) -> [(&'static str, u64); 4] {
     ]
 }
 
-/// The CPUs of a host. Without stations: one for each interface whose frames cost CPU time, and one
-/// for packets between the host's own processes.
+/// The CPUs of a host. A host without stations has one CPU for each interface whose frames cost CPU
+/// time, and one for packets between its own processes.
 #[derive(Debug)]
 pub(crate) struct Cpus {
-    /// The CPU of each interface, with the number of the interface's end of its link.
+    /// For each interface: the number of the link end to which it is attached, and the costs of its
+    /// CPU.
     at_links: Vec<(usize, ReceiveKind)>,
-    /// The CPU for packets between the host's own processes, with the node of the host.
+    /// For packets between the host's own processes: the node of the host, and the costs of the
+    /// CPU.
     inside: Option<(usize, ReceiveKind)>,
     /// For a host with stations: its node and number of CPUs.
     stationed: Option<(usize, u32)>,
 }
 
 impl Cpus {
-    /// The CPUs of the host `node`, or none if frames cost no CPU time.
+    /// The CPUs of the host `node`; none if frames cost no CPU time there.
     pub(crate) fn of_host(wiring: &Wiring, node: usize) -> Option<Self> {
         if let Some(cpus) = wiring.stations(node).and_then(|stations| stations.borrow().cpus()) {
             return Some(Self {
@@ -132,7 +134,8 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 18] {
     ]
 }
 
-/// Counters of the buses and the disk of a host. Counters of a missing bus or disk are absent.
+/// Counters of the buses and the disk of a host. If the host has no such bus or disk, its counters
+/// are left out.
 pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)> {
     let StationCounters { memory_bus, io_bus, disk, .. } = counted;
     let memory = memory_bus.iter().flat_map(|bus| {
@@ -151,8 +154,8 @@ pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)>
     memory.chain(io).chain(disk).collect()
 }
 
-/// CPU time spent on the packets of an interface, if its host has stations with CPUs. `number` is
-/// the interface's number at the host.
+/// CPU time that the host spent on the packets of an interface; empty unless the host has stations
+/// with CPUs. `number` is the interface's number at the host.
 pub(crate) fn of_packet_cpu(
     counted: Option<&StationCounters>,
     number: usize,

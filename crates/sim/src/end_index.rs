@@ -1,7 +1,7 @@
 //! The number of one end of a connection.
 
-/// Index of one end of a connection: twice the connection's number, plus 1 for the end that does not
-/// open it.
+/// Index of one end of a connection: 2n for the end that opens connection n, 2n + 1 for the other
+/// end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndIndex(pub(crate) u32);
 

@@ -1,4 +1,4 @@
-//! The conservation laws of a network. They are checked after every run.
+//! Conservation laws, which are checked after every run.
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::topology::Route;
@@ -27,7 +27,7 @@ pub(crate) fn all_files_are_whole(found: usize, planned: usize, bytes: u64, wron
     }
 }
 
-/// Checks that no message is incomplete.
+/// Checks that no message was still incomplete at the end of the run.
 pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     Check {
         law: "every byte that was asked for arrives once".to_owned(),
@@ -36,13 +36,13 @@ pub(crate) fn nothing_is_owed(outcome: &Outcome) -> Check {
     }
 }
 
-/// Checks that payload does not arrive faster than full-size frames can carry it over each
-/// interface's link. The detail shows the interface closest to the limit.
+/// Checks, for each interface, that payload did not arrive faster than its link can carry it in
+/// full-size frames. The `detail` shows the interface that came closest to this limit.
 ///
-/// If the phase begins under load, data that has passed the link before the phase may be delivered
-/// within it, because the interface held it back or because a gap preceded it. This data needs no
-/// time on the wire within the phase, and neither does the frame that was on the wire when the
-/// phase began.
+/// If the phase begins under load, some data crosses the link before the phase but is counted
+/// within the phase, because the interface still held the data or because earlier data was missing.
+/// Such data needs no time on the wire within the phase. The same holds for the frame that was on
+/// the wire when the phase began. So the check leaves out both.
 pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
     let topology = &wiring.topology;
     let mut received = vec![0; topology.interfaces().len()];
@@ -56,7 +56,7 @@ pub(crate) fn below_line_rate(wiring: &Wiring, outcome: &Outcome) -> Check {
         }
     }
     let took = outcome.took();
-    // Computed per interface, because several connections share its link.
+    // Computed per interface, because several connections may share its link.
     let least = |interface: usize| {
         let at = topology.interfaces()[interface].at;
         let mtu = topology.cables()[at.cable].mtu_bytes;
@@ -88,10 +88,10 @@ pub(crate) fn frames_conserved(outcome: &Outcome) -> Check {
     }
 }
 
-/// Checks that no frame appears or vanishes at any of several switches, or on the links to it.
-/// There is no check for a single switch, which [`frames_conserved`] covers. The number of frames
-/// that wait at the senders is known only for the whole network. So each switch may miss up to that
-/// many frames, which is zero once the network is at rest.
+/// Checks each of several switches, with the links to it: no frame may appear or vanish there. A
+/// single switch needs no such check, because [`frames_conserved`] is enough. Frames that still
+/// wait at a sender are already counted as sent. Their number is known only for the whole network,
+/// so each switch may miss up to this number of frames. It is 0 if the network is at rest.
 pub(crate) fn switches_conserve(wiring: &Wiring, outcome: &Outcome) -> Option<Check> {
     let names = wiring.switches.iter().map(|switch| switch.name.as_str());
     let found: Vec<_> = names.zip(&outcome.switches).collect();

@@ -1,24 +1,24 @@
 //! The simulator: hosts, links and switches in virtual time.
 //!
-//! In a network with one switch, hosts run ahead of the clock (`network::star`). A frame that
-//! leaves a switch port reaches its host over a FIFO, and the host's answer reaches the switch only
-//! later. So a host can process a frame as soon as its arrival time is known. The remaining events
-//! are arrivals at the switch, choices of an egress among held frames, and timers. See
-//! `docs/concepts/simulator.md`.
+//! In a network with one switch, hosts run ahead of the clock (`network::star`). Once a frame has
+//! left a switch port, nothing can change when it reaches its host, and whatever the host sends in
+//! answer reaches the switch only later. So a host can process a frame as soon as its arrival time
+//! is known. Three kinds of event remain: a frame arrives at the switch, an egress of the switch
+//! chooses among the frames that it holds, a timer fires. See `docs/concepts/simulator.md`.
 //!
-//! A second network, `network::general`, is event-driven at every hop. It serves other topologies
-//! and PAUSE, and checks the first network.
+//! A second network, `network::general`, is event-driven at every hop. It is used for other
+//! topologies and for PAUSE, and in tests to check the results of the first network.
 //!
-//! At equal times, timers come first, then choices of the switch, then arrivals; arrivals at equal
-//! times are handled in random order, drawn anew for each time, so no port is preferred. Frames of
-//! one port stay in order.
+//! At equal times, timers come first, then choices of the switch, then arrivals. The order of
+//! arrivals with equal times is random and is drawn anew for each time, so no port is preferred.
+//! Frames that arrive at the same port stay in order.
 //!
-//! Modules from the bottom up; no module imports a module that is listed after it: the data
+//! The modules, from the bottom up. A module imports only modules listed before it: the data
 //! `end_index`, `snapshot` and `phases`; `wiring`; `applications` and `counters`; `sampling`;
 //! `measure`, the state of a measurement; `host`; `measure::counted`, `sampling::reading` and
 //! `measure::control`, which work on hosts; `network`, `laws`, `workloads`, `record`; `run`.
 
-// The tests' fixture refers to this crate by its name.
+// The fixture of the tests refers to this crate by its name.
 #[cfg(test)]
 extern crate self as netstudy_sim;
 

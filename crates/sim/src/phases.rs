@@ -11,11 +11,12 @@ pub(crate) struct PhasePlan {
     /// Length of the phase in which only the probe runs.
     pub(crate) idle: Option<Duration>,
     pub(crate) warmup: Option<Until>,
-    /// How long the workload pauses, once no transfer is in progress.
+    /// How long the workload pauses before the measuring phase. The pause begins when no transfer
+    /// is in progress.
     pub(crate) stop: Option<Duration>,
-    /// Whether the application's data is loaded, is configured, and has its statistics gathered;
-    /// `resets`: whether it is reset before the measuring phase. A simulated application has no
-    /// data, so these phases take no time.
+    /// Whether the phases `Load`, `Configure` and `GatherStatistics` take place; `resets`: whether the
+    /// phase Reset takes place. These phases prepare the data of an application. They take no time
+    /// here, because a simulated application has no data.
     pub(crate) prepares: [bool; 3],
     pub(crate) resets: bool,
     pub(crate) measure: Until,
@@ -26,8 +27,8 @@ pub(crate) struct PhasePlan {
 }
 
 impl PhasePlan {
-    /// The phases of a run, or an error if they do not fit together. `has_application`: the
-    /// workload has an application whose data may be prepared.
+    /// The phases of a run, or an error if the plan combines them wrongly. `has_application`: the
+    /// workload has an application whose data can be prepared.
     pub(crate) fn new(run: &records::Run, has_application: bool) -> Result<Self, String> {
         let is_probed = run.probe.is_some();
         let measure = Until::Count(0);
@@ -64,7 +65,7 @@ impl PhasePlan {
                 }
             }
         }
-        // `PhaseKind` declares the kinds in the order that they have in a run.
+        // The variants of `PhaseKind` are declared in the order of the phases in a run.
         if let Some(pair) = run.phases.windows(2).find(|pair| pair[0].kind >= pair[1].kind) {
             let [first, second] = [pair[0].kind, pair[1].kind];
             return Err(format!("the phase {second:?} must come before {first:?}, and only once"));
@@ -75,14 +76,14 @@ impl PhasePlan {
         Ok(plan)
     }
 
-    /// Whether clients wait for the controller between phases. This makes several clients enter the
-    /// measuring phase together, and lets no probe be in flight between phases.
+    /// Whether clients wait for the controller between phases. Then several clients enter the
+    /// measuring phase together, and no packet of a probe is in flight between phases.
     pub(crate) const fn holds(&self, clients: usize) -> bool {
         clients > 1 || self.is_probed || self.stop.is_some()
     }
 
-    /// Length of a warm-up whose load continues into the measuring phase: both phases end after a
-    /// time, with no stop between them.
+    /// If the load of the warm-up continues into the measuring phase: length of the warm-up. This
+    /// is so if both phases end after a time and there is no stop between them.
     pub(crate) const fn continuous_warmup(&self) -> Option<Duration> {
         match (self.warmup, self.stop, self.measure) {
             (Some(Until::Time(time)), None, Until::Time(_)) if time.as_ps() > 0 => Some(time),
@@ -90,7 +91,7 @@ impl PhasePlan {
         }
     }
 
-    /// The phases that prepare the application, before all other phases.
+    /// The phases that prepare the data of the application. They come before all other phases.
     pub(crate) fn preparations(&self) -> impl Iterator<Item = PhaseKind> {
         let kinds = [PhaseKind::Load, PhaseKind::Configure, PhaseKind::GatherStatistics];
         kinds.into_iter().zip(self.prepares).filter_map(|(kind, is_asked)| is_asked.then_some(kind))
@@ -129,7 +130,7 @@ fn idle(phase: &records::Phase, is_probed: bool) -> Result<Duration, String> {
     }
 }
 
-/// The condition with which the workload ends a phase.
+/// The condition that ends a phase of the workload.
 fn end(phase: &records::Phase) -> Result<Until, String> {
     match phase.until {
         Some(records::Until::Count { count }) => Ok(Until::Count(u64::from(count))),
@@ -138,7 +139,7 @@ fn end(phase: &records::Phase) -> Result<Until, String> {
     }
 }
 
-/// Length of a phase in which no activity begins.
+/// Length of a phase in which the workload rests.
 fn rest(phase: &records::Phase) -> Result<Duration, String> {
     match phase.until {
         Some(records::Until::Time { ns }) => Ok(Duration::from_ns(ns)),

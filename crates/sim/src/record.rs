@@ -18,10 +18,10 @@ use crate::snapshot::{Connection, EndCounters, Snapshot};
 use crate::wiring::Wiring;
 use crate::workloads;
 
-/// The clock of all nodes.
+/// The name of the clock that all nodes share.
 const CLOCK: &str = "simulation";
 
-/// The record of a run that was not started, or did not end, because of `error`.
+/// The record of a run that could not start, or did not end, because of `error`.
 #[must_use]
 pub fn of_failure(run: &records::Run, error: String) -> RunRecord {
     RunRecord { status: Status::Failed, error: Some(error), ..empty(run) }
@@ -39,7 +39,7 @@ pub(crate) fn of_outcome(
     let status = if checks.iter().all(|check| check.holds) { Status::Ok } else { Status::Invalid };
     let edges: Vec<&Snapshot> = outcome.edges.iter().map(|edge| &edge.counted).collect();
     let (counters, ports) = counters(wiring, &edges);
-    // Moved, not copied, because series can be the largest part of a record.
+    // The series are moved, not copied, because they can be most of a record.
     let interval_samplers = std::mem::take(&mut outcome.samplers);
     let series: Vec<Series> =
         interval_samplers.into_iter().flat_map(Sampler::into_series).collect();
@@ -124,7 +124,7 @@ pub(crate) fn samples(
     samples
 }
 
-/// The latencies of requests of one host to another, or none if no request was due.
+/// The latencies of requests from one host to another; none if no request was due.
 fn of_requests(
     wiring: &Wiring,
     of: RequestsOf,
@@ -139,7 +139,7 @@ fn of_requests(
     histogram(operation, phase, ends, answers)
 }
 
-/// Response times between a client and a server, or none if no request was due.
+/// The response times of a server to a client, as a histogram; none if no request was due.
 pub(crate) fn histogram(
     operation: &str,
     phase: PhaseKind,
@@ -150,7 +150,8 @@ pub(crate) fn histogram(
     if latencies.count() + unanswered == 0 {
         return None;
     }
-    // Requests without an answer have no latency, so they are counted outside of the buckets.
+    // Requests without an answer have no latency, so they are not in the buckets but counted
+    // separately.
     let (value_ns, requests) = latencies.buckets().unzip();
     Some(RequestHistogram {
         latency: Latency::Response,
@@ -169,7 +170,7 @@ pub(crate) fn histogram(
     })
 }
 
-/// By how much the counters of each connection grew in the measuring phase.
+/// For each connection, by how much its counters grew in the measuring phase.
 fn connections(
     run: &records::Run,
     wiring: &Wiring,
@@ -182,7 +183,8 @@ fn connections(
             let ends = connection.ends.iter().zip(cast.senders);
             ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
         };
-        // A transfer and its control connection are one flow, so the losses of both count.
+        // A data connection and its control connection are one flow, so losses on both of them
+        // count.
         let mut all = grown(&of_ends);
         let controls = outcome.grown_of_controls(cast, &of_ends);
         all.iter_mut().zip(controls).for_each(|(sum, control)| *sum += control);
@@ -230,8 +232,8 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
         let node = topology.nodes()[port.node].name.as_str();
         let counted = edges.iter().map(|edge| edge.ends[at.number()]);
         let readings = match topology.attachment(at) {
-            // The counters of an interface are reported for its port and added to its host, which
-            // may have several interfaces.
+            // The counters of an interface are reported for its port and added to those of its
+            // host, which may have several interfaces.
             Attachment::Interface(_) => {
                 let sums = nics.entry(node).or_default();
                 sums.resize(edges.len(), EndCounters::default());
@@ -273,7 +275,7 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     (counters, ports)
 }
 
-/// Turns the counters at each edge into one list of values per counter.
+/// Turns lists of counters, one for each edge, into lists of values, one for each counter.
 fn readings(
     edges: impl Iterator<Item = impl IntoIterator<Item = (&'static str, u64)>>,
 ) -> Readings {

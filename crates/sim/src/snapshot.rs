@@ -1,4 +1,4 @@
-//! Counters at one instant: networks and hosts fill them in; the measurement, laws and records read
+//! Counters at one instant. Networks and hosts fill them in; measurement, laws and records read
 //! them.
 
 use std::collections::BTreeMap;
@@ -17,32 +17,34 @@ pub(crate) struct Snapshot {
     /// Network counters at each end of each link.
     pub(crate) ends: Vec<EndCounters>,
     pub(crate) connections: Vec<Connection>,
-    /// Frames that processes of one host have received from each other without a link, by the
-    /// host's node.
+    /// For each host, by its node: the frames that its processes have received from each other,
+    /// without a link.
     pub(crate) inside: BTreeMap<usize, Carried>,
-    /// Work done by the stations of hosts, by the host's node.
+    /// For each host with stations, by its node: the work that they have done.
     pub(crate) stations: BTreeMap<usize, StationCounters>,
 }
 
 /// Counters of one connection since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Connection {
-    /// Counters of both ends, the opener's first.
+    /// TCP counters of the two ends: first of the end that opened the connection.
     pub(crate) ends: [Counters; 2],
     /// Payload that each end has sent, without retransmissions.
     pub(crate) sent_bytes: [u64; 2],
-    /// Time that the opener has waited for requested data.
+    /// Total time for which the application at the first end has waited for requested data.
     pub(crate) receiving: Duration,
 }
 
 impl Connection {
-    /// Payload that the peer has sent and that the end on this side has not received in order yet.
+    /// Payload in flight to the end on this side: the other end has sent it, but this end has not
+    /// received it in order yet.
     pub(crate) const fn under_way_bytes(&self, side: usize) -> u64 {
         self.sent_bytes[1 - side].saturating_sub(self.ends[side].bytes_received)
     }
 }
 
-/// Counters at one end of a link. An interface and a switch port each fill in their own fields.
+/// Counters at one end of a link. At an interface, only the fields of an interface are filled in;
+/// at a switch port, only those of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct EndCounters {
     /// Frame counters of an interface.
@@ -53,10 +55,10 @@ pub(crate) struct EndCounters {
     pub(crate) port_received: Carried,
     /// Sizes of the frames that arrived at a port.
     pub(crate) port_received_sizes: FrameSizes,
-    /// Maximum queue length of a port so far, in bytes.
+    /// Longest queue of a port so far, in bytes.
     pub(crate) queue_bytes_max: u64,
-    /// Queue length of a port now, in bytes. It includes frames still in flight to the switch that
-    /// were judged ahead of their arrival.
+    /// Queue length of a port now, in bytes. It includes frames that were judged ahead of their
+    /// arrival and are still in flight to the switch.
     pub(crate) queue_bytes: u64,
     pub(crate) pauses: PauseCounters,
 }
@@ -74,7 +76,7 @@ impl EndCounters {
 pub(crate) struct Frames {
     /// Frames sent by hosts.
     pub(crate) sent: u64,
-    /// Sent frames that were dropped, delivered, or forwarded to their host.
+    /// Sent frames that were dropped, delivered, or forwarded to their destination.
     pub(crate) ended: u64,
     /// Sent frames that the switch has not judged yet.
     pub(crate) under_way: u64,
@@ -83,19 +85,19 @@ pub(crate) struct Frames {
 /// Frames sent to one switch, in a run that has ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SwitchFrames {
-    /// Frames counted as sent by the interfaces and switches at the other ends of the switch's
-    /// links.
+    /// Frames sent to the switch, as counted by the interfaces and switches at the other ends of
+    /// its links.
     pub(crate) came: u64,
     /// Frames forwarded or dropped.
     pub(crate) judged: u64,
-    /// Frames on the switch's links.
+    /// Frames in flight to the switch on its links.
     pub(crate) on_the_way: u64,
-    /// Upper bound of the frames that senders have counted but still hold; 0 if the network is at
-    /// rest.
+    /// Maximum number of frames that are counted as sent but that the senders still hold; 0 if the
+    /// network is at rest.
     pub(crate) waiting_max: u64,
 }
 
-/// Frames, and their bytes from the header to the check sequence.
+/// A number of frames and of their bytes, from the Ethernet header to the frame check sequence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Carried {
     pub(crate) frames: u64,
@@ -131,7 +133,7 @@ impl Carried {
 /// Counters of an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NicCounters {
-    /// Frames accepted by the transmit queue. In a snapshot: only frames that have left.
+    /// Frames accepted by the transmit queue. In a snapshot, only those that have left.
     pub(crate) sent: Carried,
     /// Frames that found room in the ring and that the CPU has handled.
     pub(crate) received: Carried,

@@ -1,4 +1,4 @@
-//! Turns a plan's network into its graph, interfaces, switches and TCP configurations.
+//! Turns the network of a plan into a graph, interfaces, switches and TCP configurations.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -27,23 +27,23 @@ pub(crate) struct Wiring {
     pub(crate) interfaces: Vec<InterfaceKind>,
     /// All switches, by number.
     pub(crate) switches: Vec<SwitchKind>,
-    /// Participants named by the workload's roles, one per application.
+    /// The participants that the roles of the workload name. Each has one application.
     pub(crate) members: Vec<Member>,
     /// The route of each connection.
     pub(crate) routes: Vec<Route>,
-    /// The path of packets that stay inside of a host, by the node of the host.
+    /// For each host, by its node: the path of packets that stay inside of the host.
     local_paths: BTreeMap<usize, LocalPath>,
-    /// The stations of hosts, by the node of the host.
+    /// For each host with stations, by its node: the stations.
     stations: BTreeMap<usize, Shared>,
-    /// Number of connections that carry files; they come first. Applications account for the
-    /// copying of file bytes themselves.
+    /// Number of connections that carry files; these have the lowest numbers. On these connections,
+    /// the CPU time for copying is accounted for by the application, not per packet.
     pub(crate) file_connections: usize,
 }
 
 /// The path of packets between endpoints of one host.
 #[derive(Clone, Debug)]
 struct LocalPath {
-    /// The costs of the path, expressed as an interface without a wire.
+    /// The costs of the path, represented as those of an interface without a wire.
     interface: InterfaceKind,
     mtu_bytes: u32,
 }
@@ -52,7 +52,7 @@ struct LocalPath {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Participant {
     pub(crate) role: String,
-    /// The name of its streams of random numbers: the role, and the participant's number in the
+    /// The name of the random number streams of this participant: its role, and its number in the
     /// role.
     pub(crate) stream: String,
 }
@@ -60,9 +60,9 @@ pub(crate) struct Participant {
 /// A host or zone with an application.
 #[derive(Clone, Debug)]
 pub(crate) struct Member {
-    /// The name of its streams of random numbers.
+    /// The name of its random number streams.
     pub(crate) stream: String,
-    /// Its node, with the interface that it uses.
+    /// Its node, and the interface of the node that it uses.
     pub(crate) side: Side,
     shares_clock: bool,
     tcp: Config,
@@ -71,13 +71,13 @@ pub(crate) struct Member {
 /// An interface of a host, at one end of a link.
 #[derive(Clone, Debug)]
 pub(crate) struct InterfaceKind {
-    /// The name of its streams of random numbers.
+    /// The name of its random number streams.
     pub(crate) stream: String,
-    /// The direction of the link in which the interface sends.
+    /// The link, in the direction in which the interface sends.
     pub(crate) link: Link,
     pub(crate) send_latency: Duration,
     pub(crate) receive: ReceiveKind,
-    /// PAUSE policy. The thresholds are in descriptors of the ring.
+    /// PAUSE policy. The thresholds are numbers of frames in the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
 }
@@ -85,13 +85,13 @@ pub(crate) struct InterfaceKind {
 /// A switch.
 #[derive(Clone, Debug)]
 pub(crate) struct SwitchKind {
-    /// The name of the switch, and of its streams of random numbers.
+    /// The name of the switch and of its random number streams.
     pub(crate) name: String,
     pub(crate) buffer: BufferConfig,
     pub(crate) latency: Duration,
-    /// PAUSE policy. The thresholds are in bytes per ingress.
+    /// PAUSE policy. The thresholds are bytes that an ingress has in the buffer.
     pub(crate) pause: PausePolicy,
-    /// Frames that find a longer queue than this are marked.
+    /// Frames that arrive when the queue is longer than this are marked.
     pub(crate) ecn_threshold_bytes: u64,
     cut_through: bool,
     /// The highest rate of all egress ports.
@@ -105,7 +105,7 @@ pub(crate) struct SwitchKind {
 pub(crate) struct ReceiveKind {
     /// Latency from the CPU to TCP.
     pub(crate) latency: Duration,
-    /// Mean of the random time in addition to `latency`.
+    /// Mean of the random time that is added to `latency`.
     pub(crate) jitter: Duration,
     /// CPU time per frame.
     pub(crate) per_frame: Duration,
@@ -113,15 +113,15 @@ pub(crate) struct ReceiveKind {
     pub(crate) rate: Option<Serializer>,
     /// Number of descriptors in the ring.
     pub(crate) ring_frames: usize,
-    /// Number of descriptors that are returned to the ring at once.
+    /// Number of descriptors that are returned to the ring together.
     pub(crate) refill_frames: usize,
-    /// Minimum time between two frames, in each direction.
+    /// Minimum time between two sent frames, and between two received frames.
     pub(crate) frame_interval: Duration,
-    /// Time from the first frame in the ring until the CPU begins to poll.
+    /// Time from taking in a frame while the CPU is idle until the CPU begins to poll.
     pub(crate) interrupt_delay: Duration,
     /// Maximum number of frames in a batch.
     pub(crate) batch_frames: Option<u32>,
-    /// Maximum payload of a merged segment; 0: no merging.
+    /// Maximum payload of a merged segment; if 0, segments are not merged.
     pub(crate) merge_bytes: u32,
 }
 
@@ -131,7 +131,7 @@ impl ReceiveKind {
         self.ring_frames < usize::MAX || self.frame_interval > Duration::ZERO
     }
 
-    /// Whether a frame reaches TCP as soon as it has passed the ring and the latency.
+    /// Whether receiving a frame takes no time, apart from the ring and `latency`.
     pub(crate) fn costs_no_time(&self) -> bool {
         self.per_frame == Duration::ZERO
             && self.rate.is_none()
@@ -144,7 +144,7 @@ impl ReceiveKind {
         self.per_frame > Duration::ZERO || self.rate.is_some()
     }
 
-    /// CPU time that all of these frames cost.
+    /// Total CPU time of these frames.
     pub(crate) fn busy(&self, frames: &Carried) -> Duration {
         let per_byte = self.rate.map_or(0, |rate| {
             8 * u128::from(frames.bytes) * u128::from(Duration::from_secs(1).as_ps())
@@ -153,7 +153,7 @@ impl ReceiveKind {
         self.per_frame * frames.frames + Duration::from_ps(per_byte as u64)
     }
 
-    /// CPU time that a frame costs.
+    /// CPU time of one frame.
     pub(crate) fn cpu_time(&self, frame_bytes: u32) -> Duration {
         self.per_frame + self.rate.map_or(Duration::ZERO, |rate| rate.time(frame_bytes))
     }
@@ -180,7 +180,8 @@ pub(crate) struct Line<'a> {
 
 impl Wiring {
     /// The wiring of a run, or an error if the plan is inconsistent. `connections` are pairs of
-    /// member numbers. `works_at`: whether applications use CPU time of the host with this name.
+    /// member numbers. `works_at` returns whether applications use CPU time of the host with this
+    /// name.
     pub(crate) fn new(
         run: &records::Run,
         participants: &[Participant],
@@ -216,7 +217,8 @@ impl Wiring {
             stations,
             file_connections: 0,
         };
-        // The check of a TCP needs the MTU of each path, which is known only now.
+        // TCP configurations are checked here because this needs the MTU of each path, which is
+        // known only now.
         for (connection, ends) in connections.iter().enumerate() {
             for &member in ends {
                 let tcp = wiring.tcp(member, connection, &run.seed);
@@ -227,8 +229,8 @@ impl Wiring {
         Ok(wiring)
     }
 
-    /// The TCP configuration of a member's end of a connection. Each member's clock has its own
-    /// random phase, unless all hosts share one clock.
+    /// The TCP configuration of a member at one of its connections. The clock of each member has
+    /// its own random phase, unless all hosts share one clock.
     pub(crate) fn tcp(&self, member: usize, connection: usize, seed: &str) -> Config {
         let Member { stream, shares_clock, tcp, .. } = &self.members[member];
         let whose = if *shares_clock { "hosts" } else { stream };
@@ -242,8 +244,8 @@ impl Wiring {
         self.members[member].tcp.send_buffer_bytes.into()
     }
 
-    /// Length of the transmit queue, in frames, at the second end of a connection. None if the
-    /// connection stays inside of a host or does not exist.
+    /// Length of the transmit queue, in frames, of the interface at the second end of a connection.
+    /// None if the connection stays inside of a host or does not exist.
     pub(crate) fn frames_that_wait(&self, connection: usize) -> Option<usize> {
         match *self.routes.get(connection)? {
             Route::Wire { to, .. } => Some(self.interfaces[to].transmit_queue_frames),
@@ -256,7 +258,7 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
-    /// Capacity of a connection's path, with the lowest rate of both directions.
+    /// Capacity of the path that a route takes. The rates of both directions are considered.
     pub(crate) fn capacity(&self, route: &Route) -> Capacity {
         let &Route::Wire { from, to, .. } = route else {
             return Capacity { slowest: INSIDE, held_bytes: 0 };
@@ -277,7 +279,7 @@ impl Wiring {
         Capacity { slowest, held_bytes }
     }
 
-    /// Interfaces of the host `node`, with their link ends.
+    /// Interfaces of the host `node`, each with its link end.
     pub(crate) fn interfaces_of(
         &self,
         node: usize,
@@ -286,8 +288,8 @@ impl Wiring {
         all.filter(move |(one, _)| one.host == node).map(|(one, kind)| (one.at, kind))
     }
 
-    /// The node of the host with the interface at a link end, and the interface's number at that
-    /// host. None if the link end is a switch port.
+    /// For an interface at a link end: the node of its host, and its number among the interfaces of
+    /// this host. None if a switch port is at this link end.
     pub(crate) fn place_at_host(&self, at: CableEnd) -> Option<(usize, usize)> {
         let Attachment::Interface(interface) = self.topology.attachment(at) else { return None };
         let all = self.topology.interfaces();
@@ -295,7 +297,7 @@ impl Wiring {
         Some((host, all[..interface].iter().filter(|one| one.host == host).count()))
     }
 
-    /// The costs of packets from one process of the host `node` to another, expressed as an
+    /// The costs of packets between processes of the host `node`, represented as those of an
     /// interface without a wire. None if there are no such packets.
     pub(crate) fn inside(&self, node: usize) -> Option<&InterfaceKind> {
         self.local_paths.get(&node).map(|path| &path.interface)
@@ -330,12 +332,13 @@ impl Wiring {
         !self.stations.is_empty()
     }
 
-    /// Whether any interface has [`crate::network::limits`].
+    /// Whether any interface has limits: see [`crate::network::limits`].
     pub(crate) fn is_limited(&self) -> bool {
         self.interfaces.iter().any(|interface| interface.receive.is_limited())
     }
 
-    /// The star that the members form, or none if they form another network.
+    /// The network as a star around one switch; none if it is not such a star, or if hosts have
+    /// stations.
     pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
         if self.has_stations() {
@@ -345,8 +348,8 @@ impl Wiring {
         for (route, members) in self.routes.iter().zip(connections) {
             let &Route::Wire { from, to, .. } = route else { return None };
             for (&member, interface) in members.iter().zip([from, to]) {
-                // A star has only one line per member, so a member with two interfaces does not
-                // fit.
+                // In a star, each member has only one line. So the network is not a star if a
+                // member uses two interfaces.
                 if *at[member].get_or_insert(interface) != interface {
                     return None;
                 }
@@ -374,20 +377,20 @@ impl Wiring {
 pub(crate) struct Capacity {
     /// The lowest rate of the links.
     pub(crate) slowest: Rate,
-    /// Bytes that fit on the links in a round trip, and in the buffers of the switches.
+    /// Bytes that the fastest link carries in a round trip, plus the buffer space of the switches.
     pub(crate) held_bytes: u64,
 }
 
 /// Assumed rate of a path within a host.
 const INSIDE: Rate = Rate::from_gbps(100);
 
-/// Bytes that a link carries in a time.
+/// Bytes that a link with this rate carries in this time.
 pub(crate) fn carried_bytes(rate: Rate, time: Duration) -> u64 {
     (u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 8_000_000_000_000) as u64
 }
 
-/// MTU of a host's loopback interface (`drivers/net/loopback.c` of Linux), minus the part that TCP
-/// cannot use.
+/// The largest IP packet on the loopback interface of a host. The MTU of this interface is one byte
+/// larger (`drivers/net/loopback.c` of Linux), but no IP packet can be so large.
 const LOOPBACK_MTU_BYTES: u32 = 65_535;
 
 impl Star<'_> {
@@ -400,12 +403,12 @@ impl Star<'_> {
         !pauses(&self.switch.pause) && self.lines.iter().all(is_plain)
     }
 
-    /// The links of the switch's ports.
+    /// The link at each port of the switch, in the direction in which the port sends.
     pub(crate) fn port_links(&self) -> Vec<Link> {
         self.lines.iter().map(|line| line.down).collect()
     }
 
-    /// Like [`SwitchKind::reserved_bytes`], by the number of the port.
+    /// Like [`SwitchKind::reserved_bytes`], for the link at this port.
     pub(crate) fn reserved_bytes(&self, port: u32) -> u32 {
         self.switch.reserved_bytes(&self.lines[port as usize].interface.link)
     }
@@ -426,7 +429,7 @@ impl SwitchKind {
             let (name, links) = (&switch.name, ports.len());
             return Err(format!("{name:?} has {} ports and {links} links", switch.ports));
         }
-        // The maximum over all ports, because a frame may leave at any port: see
+        // The maximum of all ports is needed, because a frame may leave at any port: see
         // [`Self::cuts_through`].
         let fastest = ports.iter().map(|&at| topology.link(at).rate()).max();
         let mtu_bytes = ports.iter().map(|at| topology.cables()[at.cable].mtu_bytes).max();
@@ -442,14 +445,16 @@ impl SwitchKind {
         })
     }
 
-    /// Whether frames that arrive over `link` may leave before they have arrived completely. No
-    /// egress may be faster than `link`, or it would run out of bits.
+    /// Whether frames that arrive over `link` may leave before they have arrived completely. They
+    /// may only if no egress is faster than `link`: a faster egress would have to send bits that
+    /// have not arrived yet.
     pub(crate) fn cuts_through(&self, link: &Link) -> bool {
         self.cut_through && link.rate() >= self.fastest
     }
 
-    /// Buffer space reserved on arrival over `link`: a maximum-size frame if it cuts through, 0 (the
-    /// frame's own size) otherwise.
+    /// Buffer space to reserve for a frame that arrives over `link`. With cut-through, the size of
+    /// the largest frame, because the frame's own size is not known yet. Otherwise 0, which stands
+    /// for the frame's own size.
     pub(crate) fn reserved_bytes(&self, link: &Link) -> u32 {
         if !self.cuts_through(link) {
             return 0;
@@ -459,8 +464,8 @@ impl SwitchKind {
 }
 
 impl InterfaceKind {
-    /// The path of packets that never leave the host, if the plan gives no costs for this path: the
-    /// CPU costs and latencies of the interface.
+    /// The path of packets that never leave the host, if the plan has no costs for it. The path has
+    /// the CPU costs and latencies of this interface.
     fn inside(&self) -> Self {
         Self {
             stream: format!("{}/inside", self.stream),
@@ -484,8 +489,8 @@ impl InterfaceKind {
 }
 
 impl LocalPath {
-    /// The local path of the host `node`, whose first interface is `first`, or an error if the path
-    /// is invalid.
+    /// The local path of the host `node`, or an error if the path is invalid. `first` is the first
+    /// interface of the host.
     fn new(
         network: &records::Network,
         topology: &Topology,
@@ -511,7 +516,7 @@ impl LocalPath {
         Ok(path)
     }
 
-    /// The local path given in the plan.
+    /// The local path that the plan describes.
     fn said(name: &str, said: records::LocalPath) -> Result<Self, String> {
         let records::LocalPath { latency_ns, rate_bps, mtu_bytes } = said;
         if rate_bps == Some(0) || !(576..=65_535).contains(&mtu_bytes) {
@@ -521,8 +526,8 @@ impl LocalPath {
         }
         let interface = InterfaceKind {
             stream: format!("{name}/local"),
-            // The plan's rate is the rate at which the CPU copies; the link of this path must add
-            // no delay.
+            // The rate in the plan is that at which the CPU copies, so the link of this path must
+            // not add a delay.
             link: Link::new(INSIDE, Duration::ZERO),
             send_latency: Duration::ZERO,
             receive: ReceiveKind {
@@ -544,7 +549,7 @@ impl LocalPath {
     }
 }
 
-/// The local paths of the hosts with traffic between their own processes.
+/// The local paths of the hosts that have traffic between their own processes.
 fn local_paths(
     run: &records::Run,
     topology: &Topology,
@@ -588,7 +593,8 @@ impl Member {
             &network.nodes[node],
             records::Node::Zone(records::Zone { stack: records::Stack::Own, .. })
         );
-        // A zone uses one fixed interface of its host, which a role need not name.
+        // A zone uses one fixed interface of its host, so a role need not name the interface of a
+        // zone.
         let bound = match (&network.nodes[node], interface) {
             (records::Node::Zone(zone), None) => Some(zone.interface.as_str()),
             (_, interface) => interface,
@@ -626,8 +632,8 @@ impl InterfaceKind {
             Some(nic) => nic,
             None => &find_group(network, group)?.nic,
         };
-        // A host with one interface and one application uses the application's streams for the
-        // interface too.
+        // If a host has only one interface and one application, the random number streams of the
+        // interface have the name of those of the application.
         let is_only =
             topology.interfaces().iter().filter(|i| i.host == interface.host).count() == 1;
         let mut here = members.iter().filter(|member| member.side.node == interface.host);
@@ -646,7 +652,7 @@ impl InterfaceKind {
     }
 }
 
-/// The stations of hosts with costs, by node.
+/// The stations of the hosts whose work has costs, by node.
 fn stations(
     run: &records::Run,
     topology: &Topology,
@@ -666,8 +672,8 @@ fn stations(
         let nics = at_links.filter(|port| port.node == *name).filter_map(|port| port.nic.as_ref());
         let is_costly =
             |nic: &records::Nic| nic.receive_frame_ns > 0 || nic.receive_rate_bps.is_some();
-        // Otherwise the CPU time of a frame would count twice: at the interface and at the CPUs of
-        // the host.
+        // With both kinds of cost, the CPU time of a frame would count twice: at the interface and
+        // at the CPUs of the host.
         if group.cpu.is_some() && nics.chain([&group.nic]).any(is_costly) {
             return Err(format!(
                 "received frames cost {name:?} CPU time both at its interface and at its CPUs: give \
@@ -679,7 +685,7 @@ fn stations(
     Ok(found)
 }
 
-/// The graph of a plan, with nodes and links in the plan's order.
+/// The graph of a plan's network. Nodes and links have the order that they have in the plan.
 fn topology(network: &records::Network) -> Result<Topology, String> {
     let mut graph = Graph::default();
     let text = |error: TopologyError| error.to_string();
@@ -697,7 +703,8 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
             }
             records::Node::Host(host) => graph.add_host(&host.name),
             records::Node::Switch(switch) => graph.add_switch(&switch.name),
-            // The graph is built in one pass, so each zone must come after its host in the plan.
+            // In the plan, each zone must come after its host, because the graph is built in one
+            // pass.
             records::Node::Zone(zone) => {
                 let host = place(&zone.host).filter(|&host| host < number).ok_or_else(|| {
                     format!("{:?} is on {:?}, which is no node before it", zone.name, zone.host)
@@ -815,7 +822,8 @@ fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
 }
 
-/// A TCP configuration without its path, which is not known yet. So it cannot be checked here.
+/// A TCP configuration, without what depends on the path. It cannot be checked here, because the
+/// path is not known yet.
 fn tcp_config(tcp: &records::Tcp) -> Config {
     let congestion = match tcp.congestion_control {
         records::CongestionControl::Reno => Congestion::Reno(Reno::new(false)),
@@ -889,7 +897,7 @@ mod tests {
             let star = wiring.star(&connections).expect("it is a star");
             [0, 1].map(|port| star.reserved_bytes(port))
         };
-        // An MTU of 9000 bytes and 18 bytes of Ethernet.
+        // 9000 bytes of MTU plus 18 bytes of Ethernet.
         assert_eq!(reserved(&run), [9018, 9018]);
         lab::set_rate(&mut run.network.links[1], 1_000_000_000);
         assert_eq!(reserved(&run), [9018, 0], "the server's port waits for the end of a frame");

@@ -1,5 +1,5 @@
-//! Values and responses in the Basic Encoding Rules (ITU-T X.690), as SNMP uses them (RFC 3416 and
-//! RFC 3417, 8).
+//! Encodes values and responses by the Basic Encoding Rules (ITU-T X.690), in the way that SNMP
+//! uses them (RFC 3416 and RFC 3417, 8).
 
 /// Tags (RFC 2578, 7.1; RFC 3416, 3).
 const INTEGER: u8 = 0x02;
@@ -40,14 +40,14 @@ pub(crate) struct ErrorStatus {
     pub(crate) index: u32,
 }
 
-/// A name and its value.
+/// Encodes a name with its value.
 pub(crate) fn binding(name: &[u32], value: &Value) -> Vec<u8> {
     let mut contents = tagged(OBJECT_IDENTIFIER, &object_identifier(name));
     contents.extend(encoded(value));
     tagged(SEQUENCE, &contents)
 }
 
-/// The response to the request with this identifier.
+/// Encodes the response to the request that has this identifier.
 pub(crate) fn response(
     community: &[u8],
     request: i32,
@@ -80,7 +80,7 @@ fn encoded(value: &Value) -> Vec<u8> {
     }
 }
 
-/// Two's complement in the smallest number of octets (X.690, 8.3.2).
+/// Encodes a number in two's complement, in as few octets as possible (X.690, 8.3.2).
 fn integer(tag: u8, number: i64) -> Vec<u8> {
     let bytes = number.to_be_bytes();
     let is_needless = |first: u8, second: u8| {
@@ -90,7 +90,7 @@ fn integer(tag: u8, number: i64) -> Vec<u8> {
     tagged(tag, &bytes[needless..])
 }
 
-/// As [`integer`], with a leading zero octet if the first bit would be a sign.
+/// Like [`integer`], but a zero octet is put in front if the first bit would otherwise be a sign.
 fn unsigned(tag: u8, number: u64) -> Vec<u8> {
     match i64::try_from(number) {
         Ok(number) => integer(tag, number),
@@ -98,7 +98,8 @@ fn unsigned(tag: u8, number: u64) -> Vec<u8> {
     }
 }
 
-/// X.690, 8.19: the first two arcs are one number, each number has 7 bits an octet.
+/// X.690, 8.19: the first two arcs are combined into one number, and each octet holds 7 bits of a
+/// number.
 fn object_identifier(name: &[u32]) -> Vec<u8> {
     let first = 40 * name.first().unwrap_or(&0) + name.get(1).unwrap_or(&0);
     let mut bytes = Vec::with_capacity(name.len() + 4);
@@ -112,7 +113,7 @@ fn object_identifier(name: &[u32]) -> Vec<u8> {
     bytes
 }
 
-/// Tag, length and contents (X.690, 8.1.3: the short form below 128 octets).
+/// Encodes tag, length and contents. Lengths below 128 octets have the short form (X.690, 8.1.3).
 fn tagged(tag: u8, contents: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(contents.len() + 4);
     bytes.push(tag);

@@ -2,8 +2,8 @@
 //! without I/O, and the poller, a process that reads the counters of any switch at an interval.
 //!
 //! Messages are read, signed and encrypted by the crate `snmp2`
-//! (`docs/decisions/0042-switch-counters-by-snmp.md`). `snmp2` is a client, so [`ber`] writes the
-//! agent's responses.
+//! (`docs/decisions/0042-switch-counters-by-snmp.md`). `snmp2` has no code for agents, so [`ber`]
+//! encodes the responses.
 
 mod agent;
 mod ber;
@@ -19,7 +19,7 @@ pub use poller::poll;
 /// Why the poller ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The plan is not valid: which field, and why.
+    /// The plan is not valid. The message says which field, and why.
     Plan(String),
     /// The switch cannot be read, or the time limit is over.
     Testbed(String),

@@ -1,6 +1,6 @@
 //! Object identifiers: SNMPv2-MIB (RFC 3418), IF-MIB (RFC 2863), RMON-MIB (RFC 2819).
 
-/// `system`; each of its objects has one instance, 0.
+/// The group `system`. Each object in it has one instance, number 0.
 pub(crate) const SYSTEM: [u32; 7] = [1, 3, 6, 1, 2, 1, 1];
 pub(crate) const SYS_DESCR: u32 = 1;
 pub(crate) const SYS_OBJECT_ID: u32 = 2;
@@ -23,8 +23,8 @@ pub(crate) const IF_DESCR: u32 = 2;
 pub(crate) const IF_NAME: u32 = 1;
 pub(crate) const ETHER_STATS_DATA_SOURCE: u32 = 2;
 
-/// A counter of a port: its name in the MIB, the table entry of its column, and the number of the
-/// column.
+/// A counter of a port: its name in the MIB, the table entry that it is a column of, and the number
+/// of this column.
 pub(crate) type Counter = (&'static str, &'static [u32], u32);
 
 /// Counters of a port that a poller reads if the switch has them.
@@ -60,8 +60,8 @@ pub(crate) const COUNTERS: [Counter; 29] = [
     ("etherStatsPkts1024to1518Octets", &ETHER_STATS_ENTRY, 19),
 ];
 
-/// Counters of 32 bits, each with the counter of 64 bits that is read instead if the switch has it:
-/// at 10 Gbit/s, a 32-bit octet counter wraps every 3.4 s.
+/// Pairs of a 32-bit counter and the 64-bit counter that is read instead, if the switch has it. At
+/// 10 Gbit/s, a 32-bit counter of octets wraps every 3.4 s.
 pub(crate) const WIDER: [(&str, &str); 8] = [
     ("ifInOctets", "ifHCInOctets"),
     ("ifInUcastPkts", "ifHCInUcastPkts"),

@@ -1,8 +1,8 @@
 //! The process that polls one switch. It reads a plan and commands, one line each, and writes
 //! records.
 //!
-//! Values are kept as the switch reported them. Wraps, resets and the refresh interval of the
-//! agent's counters are determined after the run, when all values are known.
+//! Values are recorded as the switch reported them. Wraps, resets and the interval at which the
+//! agent refreshes its counters are determined after the run, when all values are known.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, Write};
@@ -21,24 +21,25 @@ use crate::oids::{
 };
 use crate::session::{Answer, Session, Unanswered, oid};
 
-/// Attempts per request at the start and at the edges of phases, before the switch counts as
-/// unreachable.
+/// How often a request is sent without an answer, at the start and at the edges of phases, before
+/// the switch counts as unreachable.
 const ATTEMPTS: usize = 3;
-/// Time limit for answers before the first poll, when nothing is timed yet.
+/// Time limit for answers at the start, before the first poll. It may be long, because nothing is
+/// timed yet.
 const FIRST_TIMEOUT: Duration = Duration::from_secs(1);
 const UP_TIME: &str = "sysUpTime";
 
-/// Runs the plan on `input` and its commands, until a command, the end of `input` or the plan's
-/// time limit.
+/// Reads a plan from `input` and runs it, and obeys the commands that follow. The run ends by a
+/// command, at the end of `input` or at the plan's time limit.
 ///
 /// # Errors
-/// When the plan is not valid, or when the switch does not answer at all. The last record contains
-/// the error too.
+/// The plan is not valid, or the switch does not answer at all. The last record contains the error
+/// too.
 pub fn poll(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), Failure> {
     let mut output = Output(output);
     let outcome = carry_out(input, &mut output);
     if let Err(failure) = &outcome {
-        // The write may fail because the reader is gone, which may be the very failure.
+        // The write may fail too, for example if the failure is that the reader has gone away.
         let _ = output.write(&SnmpRecord::Error { message: failure.to_string() });
     }
     outcome
@@ -86,16 +87,16 @@ fn commands(input: impl BufRead + Send + 'static) -> Receiver<Result<Command, St
     receiver
 }
 
-/// A port and its polls.
+/// A port, with the values of all polls.
 struct Polled {
     port: String,
-    /// sysUpTime, then the counters that the switch has.
+    /// Names of the polled objects: sysUpTime, then the counters that the switch has.
     names: Vec<&'static str>,
     oids: Vec<Oid<'static>>,
     sent_ns: Vec<u64>,
     received_ns: Vec<Option<u64>>,
     why: Vec<Option<String>>,
-    /// By name.
+    /// For each name: the values of all polls.
     values: Vec<Vec<Option<u64>>>,
 }
 
@@ -106,7 +107,7 @@ struct Poller {
 }
 
 impl Poller {
-    /// Finds the ports of the plan at the switch.
+    /// Starts: finds the ports of the plan at the switch.
     fn begin(plan: &SnmpPlan, output: &mut Output<impl Write>) -> Result<Self, Failure> {
         let mut first = Session::new(&plan.agent, &plan.credentials, FIRST_TIMEOUT);
         let system = [SYS_DESCR, SYS_NAME].map(|number| oid(&joined(&[&SYSTEM, &[number, 0]])));
@@ -144,7 +145,8 @@ impl Poller {
                 Ok(Ok(Command::Snapshot { name })) => {
                     let answered = (0..ATTEMPTS).any(|_| self.read_all());
                     output.write(&SnmpRecord::Snapshot { name, at_ns: now_ns(), answered })?;
-                    // A snapshot is the edge of a phase: until `go` no poll counts as a sample.
+                    // A snapshot is taken at the edge of a phase, so polling at intervals stops
+                    // until `go`.
                     due_ns = None;
                 }
                 Ok(Ok(Command::Go)) => due_ns = Some(now_ns()),
@@ -233,7 +235,7 @@ impl Unanswered {
     }
 }
 
-/// The tables that map ports to rows.
+/// Tables of the switch, which tell the row of each port.
 struct Tables<'a> {
     session: &'a mut Session,
     /// ifIndex by ifName, or by ifDescr if the switch has no ifName.
@@ -270,7 +272,7 @@ impl<'a> Tables<'a> {
         Ok(Self { session, interfaces, ether_stats })
     }
 
-    /// The port, with the counters that the switch has for it.
+    /// Finds a port, and the counters that the switch has for it.
     fn port(&mut self, plan: &SnmpPlan, port: &SnmpPort) -> Result<Polled, Failure> {
         let Some(&index) = self.interfaces.get(&port.name) else {
             let known: Vec<&str> = self.interfaces.keys().map(String::as_str).collect();
@@ -284,14 +286,16 @@ impl<'a> Tables<'a> {
         let up_time = (UP_TIME, oid(&joined(&[&SYSTEM, &[SYS_UP_TIME, 0]])));
         let mut found = vec![up_time];
         for (name, entry, number) in COUNTERS {
-            // Rows of etherStatsTable have numbers of their own, and a switch may have none of a port (RFC 2819).
+            // Rows of etherStatsTable are numbered independently of ifIndex, and there may be no
+            // row for a port (RFC 2819).
             let row = if entry == ETHER_STATS_ENTRY {
                 let Some(&row) = self.ether_stats.get(&index) else { continue };
                 row
             } else {
                 index
             };
-            // The wide ones come first in COUNTERS; RFC 2863, 3.1.6 says which rates need them.
+            // Skip a 32-bit counter if its 64-bit counter, which comes earlier in COUNTERS, was
+            // found. RFC 2863, 3.1.6 says at which rates 64-bit counters are needed.
             let narrow = WIDER.iter().find(|(narrow, _)| *narrow == name);
             if narrow.is_some_and(|(_, wide)| found.iter().any(|(name, _)| name == wide)) {
                 continue;
@@ -316,7 +320,7 @@ impl<'a> Tables<'a> {
     }
 }
 
-/// Repeats a request while there is no answer.
+/// Repeats a request up to [`ATTEMPTS`] times, until there is an answer.
 fn persistently<T>(mut ask: impl FnMut() -> Result<T, Unanswered>) -> Result<T, Unanswered> {
     let mut answered = ask();
     for _ in 1..ATTEMPTS {
@@ -328,8 +332,8 @@ fn persistently<T>(mut ask: impl FnMut() -> Result<T, Unanswered>) -> Result<T, 
     answered
 }
 
-/// Describes why the switch cannot be read. A wrong community and a missing agent look the same:
-/// neither gives an answer (RFC 3584, 5.2.1).
+/// Describes why the switch cannot be read. The two causes "wrong community" and "no agent" cannot
+/// be told apart, because there is no answer in both cases (RFC 3584, 5.2.1).
 fn unreachable(plan: &SnmpPlan, why: &Unanswered) -> Failure {
     let SnmpPlan { switch, agent, credentials, .. } = plan;
     let known = matches!(credentials, netstudy_records::SnmpCredentials::Community { .. });
@@ -351,7 +355,7 @@ fn text(answer: &Answer) -> String {
     }
 }
 
-/// The next due time that is not yet over.
+/// The first multiple of `every_ns` after `due_ns` that is later than now.
 fn next_due(due_ns: u64, every_ns: u64, now_ns: u64) -> u64 {
     let missed = now_ns.saturating_sub(due_ns) / every_ns;
     due_ns + (missed + 1) * every_ns

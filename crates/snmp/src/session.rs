@@ -1,4 +1,4 @@
-//! Requests to one agent; an answer that comes too late is discarded.
+//! Sends requests to one agent. Answers that come too late are discarded.
 
 use std::time::Duration;
 
@@ -6,9 +6,9 @@ use netstudy_records::{Authentication, Cipher, Privacy, Secret, SnmpCredentials}
 use snmp2::v3::{Auth, AuthProtocol, Cipher as PrivacyCipher, Security};
 use snmp2::{Error, Oid, SyncSession, Value};
 
-/// Maximum attempts to learn an agent's identity and time for one request (RFC 3414, 4).
+/// How often one request may be repeated to learn the agent's identity and time (RFC 3414, 4).
 const SYNCHRONISATIONS: usize = 3;
-/// Maximum objects of one walk.
+/// Maximum number of objects that one walk reads.
 const WALKED_MAX: usize = 4_096;
 
 /// Why a request has no values.
@@ -35,10 +35,11 @@ pub(crate) struct Session {
     agent: String,
     credentials: SnmpCredentials,
     timeout: Duration,
-    /// None: the next request opens a new session. An unanswered request closes the session and its
-    /// UDP port, so that a late answer is not taken for the answer to the next request.
+    /// The open session; none: the next request opens one. If a request is not answered, the
+    /// session and its UDP port are closed, so that a late answer is not mistaken for the answer to
+    /// the next request.
     open: Option<SyncSession>,
-    /// Differs between sessions.
+    /// Number of a session's first request; it differs between sessions.
     request: i32,
 }
 
@@ -48,7 +49,7 @@ impl Session {
         Self { agent: agent.to_owned(), credentials, timeout, open: None, request: 0 }
     }
 
-    /// The values of these objects, in their order.
+    /// Reads the values of these objects, and returns them in the same order.
     pub(crate) fn get(&mut self, names: &[Oid<'static>]) -> Result<Vec<Answer>, Unanswered> {
         let asked: Vec<&Oid<'_>> = names.iter().collect();
         let answers = self.ask(|session| {
@@ -68,7 +69,8 @@ impl Session {
         Ok(answers.into_iter().map(|(_, value)| value).collect())
     }
 
-    /// All instances of a column: the numbers after its name, and the value.
+    /// Reads all instances of a column. Returns the numbers that follow the column's name, and the
+    /// value, for each.
     pub(crate) fn walk(&mut self, column: &[u32]) -> Result<Vec<(Vec<u64>, Answer)>, Unanswered> {
         let mut name = oid(column);
         let mut found: Vec<(Vec<u64>, Answer)> = Vec::new();
@@ -86,7 +88,7 @@ impl Session {
             let Some((next, value)) = answered else { break };
             let numbers: Vec<u64> = next.iter().map(Iterator::collect).unwrap_or_default();
             let Some(rest) = numbers.strip_prefix(prefix.as_slice()) else { break };
-            // An agent whose names do not ascend would be walked for ever.
+            // If an agent returned names that do not ascend, the walk would never end.
             if value == Answer::Absent
                 || found.last().is_some_and(|(last, _)| last.as_slice() >= rest)
             {
@@ -98,7 +100,8 @@ impl Session {
         Ok(found)
     }
 
-    /// Sends a request, and repeats it if the agent first reports its identity or its time.
+    /// Sends a request. Repeats it if the agent, instead of answering, first reports its identity
+    /// or its time.
     fn ask<T>(
         &mut self,
         mut request: impl FnMut(&mut SyncSession) -> Result<(T, u32), Error>,

@@ -1,4 +1,4 @@
-//! Ethernet addresses, and the host of each.
+//! Ethernet addresses, and to which host each belongs.
 
 /// An Ethernet address.
 pub(crate) type Mac = [u8; 6];
@@ -23,12 +23,13 @@ pub(crate) fn destination(frame: &[u8]) -> Option<Mac> {
 /// Maps the addresses in the plan to hosts.
 #[derive(Clone, Debug)]
 pub(crate) struct Addresses {
-    /// In ascending order.
+    /// Pairs of an address and a host, in ascending order.
     hosts: Vec<(Mac, u32)>,
 }
 
 impl Addresses {
-    /// From pairs of an address and the number of its host. A host may have several addresses.
+    /// `hosts` are pairs of an address and the number of the host to which it belongs. A host may
+    /// have several addresses.
     pub(crate) fn new(mut hosts: Vec<(Mac, u32)>) -> Self {
         hosts.sort_unstable();
         Self { hosts }

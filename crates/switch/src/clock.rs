@@ -1,4 +1,4 @@
-//! The real clock, which serves as the time of the switch, counted from its start.
+//! The real clock, by which the switch runs. Time is counted from the start of the switch.
 
 use std::time::Duration as StdDuration;
 
@@ -30,12 +30,13 @@ impl Clock {
         self.origin_ns + at.as_ns()
     }
 
-    /// When the kernel received a frame that it stamped with `stamp` of `CLOCK_REALTIME`.
+    /// The time at which the kernel received a frame. The kernel reports it as `stamp`, a value of
+    /// `CLOCK_REALTIME`.
     pub(crate) fn received(self, stamp: TimeSpec, offset: RealtimeOffset) -> Time {
         self.at(u64::try_from(ns(stamp) - offset.0).unwrap_or(0))
     }
 
-    /// Converts `at` to the time of an alarm for a timer.
+    /// Converts `at` to the form in which a timer expects its alarm.
     pub(crate) fn alarm(self, at: Time) -> TimeSpec {
         StdDuration::from_nanos(self.monotonic_ns(at)).into()
     }

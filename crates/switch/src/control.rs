@@ -1,4 +1,4 @@
-//! Commands from the controller and records to it: one line of JSON each.
+//! Commands from the controller and records for the controller, each a line of JSON.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -30,7 +30,7 @@ impl<'a, W: Write> Control<'a, W> {
         self.input
     }
 
-    /// Waits for the first line, which ends with a line feed or at the end of the input.
+    /// Waits for the first line. It ends at a line feed, or at the end of the input.
     pub(crate) fn first_line(&mut self) -> Result<String, Failure> {
         while !self.pending.contains(&b'\n') && !self.ended {
             self.read()?;
@@ -51,12 +51,12 @@ impl<'a, W: Write> Control<'a, W> {
         Ok(())
     }
 
-    /// Whether the controller is gone.
+    /// Whether the input has ended, because the controller is gone.
     pub(crate) const fn is_ended(&self) -> bool {
         self.ended
     }
 
-    /// The next command of the input that has been read; none: no complete line.
+    /// The next command in the input that has been read; none: there is no complete line.
     pub(crate) fn command(&mut self) -> Result<Option<Command>, Failure> {
         let Some(line) = self.line() else { return Ok(None) };
         let command = serde_json::from_slice(&line)
@@ -80,7 +80,7 @@ impl<'a, W: Write> Control<'a, W> {
 
     /// Reports why the switch ends, if the controller still reads.
     pub(crate) fn fail(&mut self, failure: &Failure) {
-        // The write may fail because the reader is gone, which may be the very failure.
+        // The write may fail too, for example if the failure is that the reader has gone away.
         let _ = self.write(&SwitchRecord::Error { message: failure.to_string() });
     }
 }

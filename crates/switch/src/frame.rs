@@ -5,35 +5,37 @@ use netstudy_fabric::ethernet;
 use netstudy_fabric::stepped::Mark;
 use netstudy_units::headers;
 
-/// Offset of the IP header in a frame of a packet socket; below, the ends of IPv4 and IPv6 headers.
+/// Offset of the IP header in a frame that a packet socket returns. The two constants below are the
+/// offsets at which IPv4 and IPv6 headers end.
 pub(crate) const HEADER_BYTES: usize = headers::ETHERNET_HEADER_BYTES as usize;
 const IPV4_BYTES: usize = HEADER_BYTES + headers::IPV4_HEADER_BYTES as usize;
 const IPV6_BYTES: usize = HEADER_BYTES + headers::IPV6_HEADER_BYTES as usize;
 
 const IPV4: [u8; 2] = [0x08, 0x00];
 const IPV6: [u8; 2] = [0x86, 0xdd];
-/// The ECN field of an IPv4 header's second byte (RFC 3168, 5).
+/// The bits of the ECN field in the second byte of an IPv4 header (RFC 3168, 5).
 const IPV4_ECN: u8 = 0b0000_0011;
-/// The ECN field of an IPv6 header's second byte, the low bits of the traffic class.
+/// The bits of the ECN field in the second byte of an IPv6 header. They are the low bits of the
+/// traffic class.
 const IPV6_ECN: u8 = 0b0011_0000;
 /// Where the header checksum of IPv4 is, from the start of the frame.
 const IPV4_CHECKSUM: usize = HEADER_BYTES + 10;
 
-/// The destination of a frame for the switch itself.
+/// Value of [`Frame::to`] for a frame that is addressed to the switch itself.
 pub(crate) const ITSELF: u32 = u32::MAX;
 
 /// A frame in the switch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Frame {
-    /// Its buffer in the pool.
+    /// Number of the frame's buffer in the pool.
     pub(crate) slot: u32,
-    /// Its length in the buffer.
+    /// Length of the frame in the buffer.
     pub(crate) bytes: u32,
     /// The destination host's number, or [`ITSELF`].
     pub(crate) to: u32,
-    /// Whether its sender supports ECN.
+    /// Whether the frame's sender supports ECN.
     pub(crate) subject_to_marks: bool,
-    /// Whether to mark it on output.
+    /// Whether the frame will be marked when it is sent.
     pub(crate) marked: bool,
 }
 
@@ -44,15 +46,16 @@ impl Mark for Frame {
     }
 }
 
-/// Whether a frame is a broadcast, and whether it is a multicast; neither for a unicast frame (IEEE
-/// 802, 8.2.2).
+/// Returns two values: whether the frame is a broadcast, and whether it is a multicast. Both are
+/// false for a unicast frame (IEEE 802, 8.2.2).
 pub(crate) fn is_to_group(frame: &[u8]) -> (bool, bool) {
     let Some(to) = frame.first_chunk::<6>() else { return (false, false) };
     let for_all = *to == [0xff; 6];
     (for_all, to[0] & 1 == 1 && !for_all)
 }
 
-/// The size on the wire, check sequence included, of a frame with `bytes` in a packet socket.
+/// The size on the wire, check sequence included, of a frame that has `bytes` bytes at a packet
+/// socket.
 pub(crate) const fn wire_bytes(bytes: u32) -> u32 {
     ethernet::padded(bytes + headers::ETHERNET_CHECK_BYTES)
 }
@@ -85,8 +88,8 @@ fn ecn_bits(frame: &[u8]) -> Option<u8> {
     }
 }
 
-/// Updates the checksum after a change of the second byte of an IPv4 header: RFC 1624 (3), HC' =
-/// ~(~HC + ~m + m').
+/// Updates the checksum of an IPv4 header whose second byte has changed, by equation 3 of RFC 1624:
+/// `HC' = ~(~HC + ~m + m')`.
 fn update_checksum(frame: &mut [u8], before: u8, after: u8) {
     let old = u16::from_be_bytes([frame[IPV4_CHECKSUM], frame[IPV4_CHECKSUM + 1]]);
     let sum = u32::from(!old) + u32::from(!u16::from(before)) + u32::from(after);

@@ -2,19 +2,20 @@
 
 use crate::Failure;
 
-/// The kernel's file with counters of all interfaces in the reader's network namespace.
+/// The kernel's file with the counters of all interfaces in the network namespace of the process
+/// that reads it.
 pub(crate) const FILE: &str = "/proc/net/dev";
 
-/// Index of each counter in a line (`dev_seq_printf_stats` of Linux).
+/// Positions of counters in a line of the file (`dev_seq_printf_stats` in Linux).
 const RECEIVED_PACKETS: usize = 1;
 const SENT_DROPPED: usize = 11;
 
 /// Counters of one interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct InterfaceCounters {
-    /// Frames received from the host, whether or not a socket received them.
+    /// Frames received from the host, even if no socket received them.
     pub(crate) received: u64,
-    /// Frames sent to the host but dropped because it had no room.
+    /// Frames sent to the host but dropped because the host had no room for them.
     pub(crate) sent_dropped: u64,
 }
 

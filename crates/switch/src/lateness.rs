@@ -1,13 +1,13 @@
-//! Lateness of departing frames, and whether it makes a run invalid.
+//! Records how late frames depart, and decides whether this makes a run invalid.
 
 use hdrhistogram::Histogram;
 use netstudy_units::{Duration, Time};
 
 /// Upper bound of the histogram, longer than any run.
 const LONGEST_NS: u64 = 3_600_000_000_000;
-/// Significant digits of the histogram: a resolution of a percent.
+/// Significant digits of the histogram; two digits are a resolution of one percent.
 const DIGITS: u8 = 2;
-/// At most one departure in this many may be later than its port allows.
+/// In a valid run, at most one in this many departures is later than its port allows.
 const ONE_OF: u64 = 100;
 
 /// Lateness of all departures.
@@ -23,8 +23,8 @@ impl Lateness {
         Self { late_ns, too_late: 0 }
     }
 
-    /// Records that a frame due at `due` was written at `written`, at a port whose allowed lateness
-    /// is `allowed`.
+    /// Records that a frame was due at `due` and written at `written`. At its port, a lateness of
+    /// up to `allowed` is acceptable.
     pub(crate) fn note(&mut self, due: Time, written: Time, allowed: Duration) {
         let late = written.since(due);
         self.late_ns.saturating_record(late.as_ns());
@@ -41,7 +41,7 @@ impl Lateness {
         self.too_late
     }
 
-    /// The given percentile of the lateness of departures.
+    /// A percentile of the lateness of all departures.
     pub(crate) fn percentile_ns(&self, percent: f64) -> u64 {
         self.late_ns.value_at_percentile(percent)
     }
@@ -51,7 +51,7 @@ impl Lateness {
         self.late_ns.max()
     }
 
-    /// The error of a run in which more than 1 % of departures were too late.
+    /// An error message if more than 1 % of the departures were too late; otherwise none.
     pub(crate) fn complaint(&self) -> Option<String> {
         let departures = self.departures();
         (self.too_late * ONE_OF > departures).then(|| {

@@ -1,13 +1,13 @@
-//! The user-space switch: the buffer architectures of the simulator, driven by the real clock,
-//! between the interfaces of a network namespace.
+//! The user-space switch. It forwards frames between the interfaces of a network namespace, with
+//! the buffer architectures of the simulator, driven by the real clock.
 //!
-//! Each port is a packet socket. A received frame is offered to
-//! [`netstudy_fabric::stepped::Stepped`] with the time at which the kernel received it, in the
-//! order of these times over all ports. A departing frame is written to the interface of its egress
-//! port when its last bit has left and the delay of the link has passed. So the switch runs in
-//! virtual time that follows `CLOCK_MONOTONIC`: if the process is late, a frame is delayed, but
-//! queues, drops and rates do not change. Lateness is recorded for every frame, and too much of it
-//! makes a run invalid.
+//! Each port is a packet socket. The frames of all ports are passed to
+//! [`netstudy_fabric::stepped::Stepped`] in the order of the times at which the kernel received
+//! them. A departing frame is written to the interface of its egress port after its last bit has
+//! left the switch and the delay of the link is over. So the switch runs in virtual time that
+//! follows `CLOCK_MONOTONIC`: if the process is late, a frame is delayed, but queues, drops and
+//! rates do not change. The lateness of each frame is recorded. If too many frames are too late,
+//! the run is invalid.
 //!
 //! The switch has one thread and does not allocate per frame. See `docs/concepts/user-space-switch.md`.
 
@@ -38,9 +38,9 @@ use control::Control;
 /// Why the switch ended early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// The plan is not valid: which field, and why.
+    /// The plan is not valid. The message says which field, and why.
     Plan(String),
-    /// The machine lacks something that the plan needs, or the time limit is over.
+    /// The machine lacks something that the plan needs, or the time limit has been reached.
     Testbed(String),
 }
 
@@ -54,7 +54,7 @@ impl Failure {
         }
     }
 
-    /// A system error that occurred during `what`.
+    /// The failure for a system error that occurred during `what`.
     fn system(what: &str, error: nix::Error) -> Self {
         Self::Testbed(format!("{what}: {}", error.desc()))
     }
@@ -69,11 +69,11 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs the plan on `input` and its commands, until a command, the end of `input`, SIGTERM or the
-/// plan's time limit.
+/// Reads a plan from `input` and runs it, and obeys the commands that follow. The run ends by a
+/// command, at the end of `input`, by SIGTERM or at the plan's time limit.
 ///
 /// # Errors
-/// When the plan is not valid. The last record contains the error too.
+/// See [`Failure`]. The last record contains the error too.
 pub fn run(input: BorrowedFd<'_>, output: impl Write) -> Result<(), Failure> {
     let mut control = Control::new(input, output);
     let outcome = plan::read(&mut control).and_then(|plan| switch::carry_out(&plan, &mut control));

@@ -1,4 +1,5 @@
-//! Frames lost outside the emulated buffer: each of them makes a run invalid.
+//! Counts frames that were lost outside the emulated buffer. A single such frame makes a run
+//! invalid.
 
 use std::fmt::Write;
 
@@ -6,13 +7,13 @@ use crate::Failure;
 use crate::interfaces::{self, InterfaceCounters};
 use crate::plan::HostEnd;
 
-/// Lost frames, and the kernel's counters at the start of the switch.
+/// Lost frames so far, and the kernel's counters at the start of the switch.
 pub(crate) struct Losses {
-    /// By port.
+    /// For each port: the kernel's counters at the start.
     base: Vec<InterfaceCounters>,
-    /// Frames read at each port since the start.
+    /// For each port: frames that the switch has read since the start.
     pub(crate) received: Vec<u64>,
-    /// Frames that each port's interface did not accept.
+    /// For each port: frames that the interface did not accept.
     pub(crate) refused: Vec<u64>,
     /// Frames longer than the MTU allows.
     pub(crate) too_long: u64,
@@ -32,7 +33,7 @@ pub(crate) struct Lost {
 }
 
 impl Losses {
-    /// Starts to count, with the given counters of the interfaces as the base.
+    /// Starts to count. `base` are the current counters of the interfaces.
     pub(crate) fn begin(base: Vec<InterfaceCounters>) -> Self {
         let ports = base.len();
         Self {
@@ -44,7 +45,7 @@ impl Losses {
         }
     }
 
-    /// Frames lost until the interfaces had the counters `now`.
+    /// The frames lost so far, given the current counters `now` of the interfaces.
     pub(crate) fn lost(&self, now: &[InterfaceCounters]) -> Lost {
         let mut lost = Lost {
             too_long: self.too_long,
@@ -54,7 +55,7 @@ impl Losses {
         for (port, (now, base)) in now.iter().zip(&self.base).enumerate() {
             let came = now.received.saturating_sub(base.received);
             lost.unread += came.saturating_sub(self.received[port]);
-            // The kernel may or may not count a frame that it did not accept.
+            // The kernel counts some of the frames that it did not accept, but not all.
             let dropped = now.sent_dropped.saturating_sub(base.sent_dropped);
             lost.unsent += dropped.max(self.refused[port]);
         }
@@ -73,7 +74,7 @@ impl Lost {
         self.unread
     }
 
-    /// The error of a run with lost frames; none: no frame was lost.
+    /// An error message if frames were lost; otherwise none.
     pub(crate) fn complaint(&self, mtu_bytes: u32) -> Option<String> {
         let longer = format!(
             "were longer than an MTU of {mtu_bytes} B allows: segmentation offload is on at a host"
@@ -93,7 +94,7 @@ impl Lost {
     }
 }
 
-/// Kernel counters of each port's interface, parsed from the text of its file.
+/// The counters of each port's interface, parsed from `text`, the contents of the kernel's file.
 pub(crate) fn count(text: &str, hosts: &[HostEnd]) -> Result<Vec<InterfaceCounters>, Failure> {
     let one = |host: &HostEnd| {
         interfaces::parse(text, &host.interface).ok_or_else(|| {

@@ -1,5 +1,5 @@
-//! The switch as a host: it answers ARP for its address, and SNMP at UDP port 161, in frames that
-//! use its ports like all other frames.
+//! Makes the switch answer like a host: to ARP requests for its own address, and to SNMP requests
+//! at UDP port 161. These frames are queued and counted at the ports like all other frames.
 
 use std::net::Ipv4Addr;
 
@@ -22,7 +22,8 @@ const TYPE: std::ops::Range<usize> = 12..14;
 const IP: usize = frame::HEADER_BYTES;
 const IP_BYTES: usize = headers::IPV4_HEADER_BYTES as usize;
 const UDP_BYTES: usize = 8;
-/// Length of an ARP packet for IPv4 over Ethernet (RFC 826); below, its first bytes.
+/// Length of an ARP packet for IPv4 over Ethernet (RFC 826). The constants below are its first
+/// bytes.
 const ARP_BYTES: usize = 28;
 const ARP_IPV4_OVER_ETHERNET: [u8; 6] = [0, 1, 0x08, 0x00, 6, 4];
 const ARP_REQUEST: [u8; 2] = [0, 1];
@@ -41,15 +42,15 @@ impl Management {
         Self { mac, ip, agent }
     }
 
-    /// Whether a frame is for the switch itself: addressed to it, or an ARP request for its
-    /// address.
+    /// Whether a frame is for the switch itself: either sent to the switch's address, or an ARP
+    /// request for this address.
     pub(crate) fn is_meant(&self, frame: &[u8]) -> bool {
         let Some(&to) = frame.first_chunk::<6>() else { return false };
         to == self.mac || (to == BROADCAST && self.arp_question(frame).is_some())
     }
 
-    /// The answer to a frame for the switch itself; none: no answer. `view` is only called if the
-    /// answer contains counters.
+    /// The answer to a frame for the switch itself; none: there is no answer. `view` reads the
+    /// counters, and is only called if the answer needs them.
     pub(crate) fn answer<'a>(
         &self,
         frame: &[u8],
@@ -89,7 +90,8 @@ impl Management {
         .concat()
     }
 
-    /// The IPv4 packet and the UDP datagram of a valid, unfragmented frame to the agent.
+    /// The IPv4 packet and the UDP datagram in a frame; none: the frame is not for the SNMP agent,
+    /// is a fragment, or is not valid.
     fn datagram<'a>(&self, frame: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
         let packet = frame.get(IP..).filter(|_| frame[TYPE] == IPV4)?;
         let header_bytes = usize::from(packet.first()? & 0x0f) * 4;
@@ -101,7 +103,8 @@ impl Management {
             return None;
         }
         let packet = packet.get(..usize::from(u16::from_be_bytes([packet[2], packet[3]])))?;
-        // Not a fragment: no offset and no "more fragments" bit (RFC 791, 3.1).
+        // A packet is not a fragment if it has no offset and no "more fragments" bit (RFC 791,
+        // 3.1).
         let is_whole = u16::from_be_bytes([packet[6], packet[7]]) << 2 == 0;
         let to_agent = packet[9] == UDP && packet[16..20] == self.ip.octets();
         let udp = packet.get(header_bytes..).filter(|udp| udp.len() >= UDP_BYTES)?;
@@ -151,8 +154,9 @@ fn pseudo_header(packet: &[u8], udp_bytes: u16) -> [u8; 12] {
     header
 }
 
-/// The ones' complement of the ones' complement sum (RFC 1071) of parts; all but the last must have
-/// an even number of bytes. It is 0 if the parts include their own correct checksum.
+/// The ones' complement of the ones' complement sum of `parts` (RFC 1071). All parts but the last
+/// must have an even number of bytes. The result is 0 if the parts include a correct checksum of
+/// themselves.
 fn checksum(parts: &[&[u8]]) -> u16 {
     let words = parts.iter().flat_map(|part| part.chunks(2));
     let sum: u32 = words

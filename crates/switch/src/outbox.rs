@@ -1,5 +1,5 @@
-//! Frames in propagation: between the departure of the last bit and its arrival at the far end of
-//! the link.
+//! Frames that are propagating on a link: their last bit has left the switch but has not arrived at
+//! the far end of the link.
 
 use std::collections::VecDeque;
 
@@ -8,10 +8,10 @@ use netstudy_units::Time;
 
 use crate::frame::Frame;
 
-/// The delay lines of all ports. Frames of a port arrive in the order in which they left.
+/// For each port, the frames that are propagating. They arrive in the order in which they left.
 pub(crate) struct Outbox {
     lines: Vec<VecDeque<(Time, Frame)>>,
-    /// Arrival time of the first frame of each line.
+    /// For each port, the arrival time of the first frame.
     due: Schedule,
 }
 
@@ -21,7 +21,8 @@ impl Outbox {
         Self { lines: (0..ports).map(|_| line()).collect(), due: Schedule::new(ports) }
     }
 
-    /// Adds a frame that arrives at `at`, after all earlier frames.
+    /// Adds a frame that will arrive at time `at`, which must be after all earlier frames of the
+    /// port.
     pub(crate) fn put(&mut self, port: usize, at: Time, frame: Frame) {
         self.lines[port].push_back((at, frame));
         if self.lines[port].len() == 1 {

@@ -17,22 +17,23 @@ use crate::control::Control;
 use crate::frame;
 use crate::management::Management;
 
-/// Allowed MTUs: from the packet size that every host must accept (RFC 791) to the maximum of an IP
-/// header.
+/// Allowed MTUs: at least the packet size that every host must accept (RFC 791), and at most the
+/// largest length that an IP header can give.
 const MTU_BYTES: std::ops::RangeInclusive<u32> = 576..=65_535;
 
-/// A checked plan. Switches are numbered as in the plan, and hosts' interfaces as in the topology.
-/// In the following, "host" means such an interface.
+/// A checked plan. Switches have the numbers of the plan. Interfaces of hosts have the numbers of
+/// the topology; in this module, "host" means such an interface.
 #[derive(Debug)]
 pub(crate) struct Checked {
     pub(crate) plan: SwitchPlan,
     pub(crate) topology: Topology,
     pub(crate) hosts: Vec<HostEnd>,
     pub(crate) addresses: Addresses,
-    /// By switch: its management address, if it has one.
+    /// For each switch: its management address, if it has one.
     pub(crate) management: Vec<Option<Management>>,
-    /// By [`CableEnd::number`]: for cut-through ports, the time from the first bit of an arriving
-    /// frame to the switch's admission decision, which needs only the start of the frame.
+    /// For each link end, by [`CableEnd::number`]: if it is a cut-through port, the time from the
+    /// first bit of an arriving frame until the switch decides whether to admit the frame. The
+    /// decision needs only the start of the frame.
     judges_after: Vec<Option<Duration>>,
 }
 
@@ -42,14 +43,14 @@ pub(crate) struct HostEnd {
     pub(crate) at: CableEnd,
     /// The interface in the network namespace of this process.
     pub(crate) interface: String,
-    /// For messages.
+    /// The host's name, for messages.
     pub(crate) name: String,
-    /// The longest frame of its link as a packet socket sees it.
+    /// Length of the longest frame of the link, as a packet socket returns it.
     pub(crate) socket_bytes_max: usize,
 }
 
 impl Checked {
-    /// The description of an end in the plan.
+    /// What the plan says about this end of a link.
     pub(crate) fn described(&self, at: CableEnd) -> &SwitchLinkEnd {
         described(&self.plan, at)
     }
@@ -75,7 +76,7 @@ impl Checked {
         self.judges_after[at.number()]
     }
 
-    /// Whether a frame that leaves a host by its end `from` can reach the host `to`.
+    /// Whether a frame that a host sends from the link end `from` can reach the host `to`.
     pub(crate) fn leads(&self, from: CableEnd, to: usize) -> bool {
         match self.topology.attachment(from.far()) {
             Attachment::Interface(host) => host == to,
@@ -86,7 +87,7 @@ impl Checked {
         }
     }
 
-    /// Whether a frame that arrives at an end is for the switch at this end itself.
+    /// Whether a frame that arrives at the link end `at` is for the switch at this end itself.
     pub(crate) fn is_for_switch(&self, at: CableEnd, frame: &[u8]) -> bool {
         let Attachment::SwitchPort { switch, .. } = self.topology.attachment(at) else {
             return false;
@@ -94,8 +95,9 @@ impl Checked {
         self.management[switch].as_ref().is_some_and(|own| own.is_meant(frame))
     }
 
-    /// Buffer space reserved on arrival by `port`: a maximum-size frame on cut-through ports, 0 (the
-    /// frame's own size) otherwise.
+    /// How much buffer space is reserved for a frame that arrives at `port`. On a cut-through port
+    /// it is the size of the longest frame, because the frame's own size is not known yet.
+    /// Otherwise it is 0, which means the frame's own size.
     pub(crate) fn reserved_bytes(&self, switch: usize, port: u32) -> u32 {
         let at = self.topology.switches()[switch].ports[port as usize];
         self.judges_after(at).map_or(0, |_| ethernet::frame_bytes(self.mtu_bytes(at)))
@@ -184,7 +186,8 @@ fn check_sampled(plan: &SwitchPlan) -> Result<(), String> {
     Ok(())
 }
 
-/// Builds the graph of the plan. Switches are added first, so that they keep their numbers.
+/// Builds the network graph that the plan describes. Switches are added first, so that they get the
+/// same numbers as in the plan.
 fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
     let mut graph = Graph::default();
     let mut numbers = BTreeMap::new();
@@ -208,7 +211,7 @@ fn topology(plan: &SwitchPlan) -> Result<Topology, TopologyError> {
     graph.build()
 }
 
-/// The hosts' ends, and each address with the number of its end.
+/// The link ends at hosts, and each address with the index of the link end to which it belongs.
 type HostEnds = (Vec<HostEnd>, Vec<(Mac, u32)>);
 
 fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
@@ -224,7 +227,8 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
         };
         let of_host = host.macs.iter().map(|mac| ("macs", mac));
         for (name, value) in std::iter::once(("interface", &host.interface)).chain(of_host) {
-            // Two sockets on one interface would both receive its frames, and an address leads to one host.
+            // Each interface and each address may occur only once. If two ports used the same
+            // interface, both sockets would receive each frame. An address must lead to one host.
             if !seen.insert((name, value)) {
                 return Err(format!(
                     "{}: {value:?} is already used by an earlier end",
@@ -247,7 +251,7 @@ fn hosts(plan: &SwitchPlan, topology: &Topology) -> Result<HostEnds, String> {
     Ok((hosts, macs))
 }
 
-/// The management addresses of switches. They must differ from the addresses of all hosts.
+/// The management addresses of switches, which must differ from the addresses of all hosts.
 fn managements(plan: &SwitchPlan, hosts: &[(Mac, u32)]) -> Result<Vec<Option<Management>>, String> {
     let mut taken: BTreeSet<Mac> = hosts.iter().map(|&(mac, _)| mac).collect();
     let mut one = |(place, switch): (usize, &SwitchElement)| {
@@ -268,8 +272,9 @@ fn managements(plan: &SwitchPlan, hosts: &[(Mac, u32)]) -> Result<Vec<Option<Man
     plan.switches.iter().enumerate().map(&mut one).collect()
 }
 
-/// A cut-through switch decides on a frame by its header if the ingress port is at least as fast as
-/// every egress port. A faster egress port would run out of bits.
+/// Computes [`Checked::judges_after`]. A cut-through switch can decide as soon as it has a frame's
+/// header only if the ingress port is at least as fast as every egress port. A faster egress port
+/// would send bits before they have arrived.
 fn judges_after(plan: &SwitchPlan, topology: &Topology) -> Vec<Option<Duration>> {
     let mut found = vec![None; 2 * plan.links.len()];
     for (description, switch) in plan.switches.iter().zip(topology.switches()) {

@@ -1,12 +1,12 @@
 //! Reusable buffers for frames.
 
-/// Number of buffers that the pool allocates at the start.
+/// How many buffers the pool allocates at the start.
 const READY_FRAMES: u32 = 1024;
 
 /// The frames in the switch, each in its own buffer.
 ///
-/// A buffer is allocated when more frames are in the switch than ever before, and kept. While
-/// queues do not exceed their previous maximum, nothing is allocated.
+/// A new buffer is allocated only when there are more frames in the switch than ever before. It is
+/// then kept, so nothing is allocated while queues do not exceed their previous maximum.
 pub(crate) struct Pool {
     buffers: Vec<Box<[u8]>>,
     /// Free slots. The most recently freed slot is used first, because it is still in the cache.
@@ -16,7 +16,7 @@ pub(crate) struct Pool {
 }
 
 impl Pool {
-    /// A pool of at most `frames_max` frames.
+    /// A pool for at most `frames_max` frames of at most `buffer_bytes` each.
     pub(crate) fn new(frames_max: u32, buffer_bytes: usize) -> Self {
         let ready = frames_max.min(READY_FRAMES);
         let mut buffers = Vec::with_capacity(frames_max as usize);
@@ -26,14 +26,16 @@ impl Pool {
         Self { buffers, free, buffer_bytes, frames_max }
     }
 
-    /// Stores a frame: exchanges `buffer` for a free one. Returns its slot; none if all are in use.
+    /// Stores the frame in `buffer`, and replaces `buffer` by a free one. Returns the slot of the
+    /// frame; none if all slots are in use.
     pub(crate) fn take(&mut self, buffer: &mut Box<[u8]>) -> Option<u32> {
         let slot = self.slot()?;
         std::mem::swap(buffer, &mut self.buffers[slot as usize]);
         Some(slot)
     }
 
-    /// Stores a copy of a frame that fits into a buffer. Returns its slot; none if all are in use.
+    /// Stores a copy of `frame`, which must fit into a buffer. Returns the slot; none if all slots
+    /// are in use.
     pub(crate) fn put(&mut self, frame: &[u8]) -> Option<u32> {
         let slot = self.slot()?;
         self.buffers[slot as usize][..frame.len()].copy_from_slice(frame);

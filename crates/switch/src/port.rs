@@ -10,14 +10,15 @@ use nix::sys::socket::{
 use crate::Failure;
 use crate::plan::HostEnd;
 
-/// Requested kernel buffer for frames that wait to be read. Without root, the kernel grants at most
-/// twice `net.core.rmem_max`.
+/// Requested size of the kernel's buffer for frames that wait to be read. Without root, the kernel
+/// grants at most twice `net.core.rmem_max`.
 const RECEIVE_ROOM_BYTES: usize = 64 << 20;
-/// The same for frames that were written but that the host has not received yet.
+/// Requested size of the kernel's buffer for frames that the switch has written but the host has
+/// not received yet.
 const SEND_ROOM_BYTES: usize = 16 << 20;
 
-/// Opens a socket that receives exactly the frames of the port's interface, with receive
-/// timestamps.
+/// Opens a socket that receives the frames of the port's interface and no others, with the time at
+/// which the kernel received each.
 pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let what = |action: &str| format!("the port {}: {action}", port.name);
     let system = |action: &str, error| Failure::system(&what(action), error);
@@ -25,7 +26,7 @@ pub(crate) fn open(port: &HostEnd) -> Result<OwnedFd, Failure> {
     let opened =
         socket(AddressFamily::Packet, SockType::Raw, SockFlag::SOCK_CLOEXEC, SockProtocol::EthAll);
     let fd = opened.map_err(|error| system("opening a packet socket", error))?;
-    // The address has no protocol, so the socket keeps its own: all protocols.
+    // The address names no protocol, so the socket continues to receive all protocols.
     bind(fd.as_raw_fd(), &address).map_err(|error| system("binding to its interface", error))?;
     setsockopt(&fd, sockopt::ReceiveTimestampns, &true)
         .map_err(|error| system("requesting receive timestamps", error))?;

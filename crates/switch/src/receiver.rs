@@ -13,13 +13,13 @@ const BATCH: usize = 32;
 /// A frame received from the kernel.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
-    /// Its index for [`Receiver::buffer`].
+    /// Index of the frame's buffer, for [`Receiver::buffer`].
     pub(crate) place: usize,
-    /// Its length.
+    /// Length of the frame.
     pub(crate) bytes: usize,
-    /// When the kernel received it, by `CLOCK_REALTIME`.
+    /// When the kernel received the frame, by `CLOCK_REALTIME`.
     pub(crate) stamp: Option<TimeSpec>,
-    /// Whether it was longer than a buffer.
+    /// Whether the frame was longer than a buffer.
     pub(crate) cut_off: bool,
 }
 
@@ -40,10 +40,10 @@ impl Receiver {
         }
     }
 
-    /// Receives the frames that wait at `socket`, as many as there are buffers. Returns whether
-    /// there may be more.
+    /// Receives frames that wait at `socket`, at most as many as there are buffers. Returns whether
+    /// more frames may be waiting.
     ///
-    /// Frames sent on the interface by this namespace's own kernel are skipped.
+    /// Frames that the kernel of this namespace itself sends on the interface are skipped.
     pub(crate) fn receive(&mut self, socket: &OwnedFd) -> nix::Result<bool> {
         self.received.clear();
         let mut slices = self.buffers.each_mut().map(|buffer| [IoSliceMut::new(buffer)]);
@@ -60,7 +60,8 @@ impl Receiver {
         };
         let mut count = 0;
         for (place, message) in messages.enumerate() {
-            // Skipped frames too: they took buffers, so there may be more behind a full batch.
+            // Skipped frames are counted too: they also fill the batch, and more frames may follow
+            // a full batch.
             count += 1;
             if !is_outgoing(&message) {
                 self.received.push(Received {

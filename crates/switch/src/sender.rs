@@ -11,13 +11,13 @@ pub(crate) const BATCH: usize = 32;
 /// The outcome of writing frames.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Written {
-    /// This many frames were sent, from the first one on.
+    /// The given number of frames, beginning with the first, were sent.
     Sent(usize),
     /// The kernel had no room for the first frame.
     Refused,
 }
 
-/// Message headers for system calls, shared by all ports.
+/// Message headers for system calls. All ports use the same ones, one after the other.
 pub(crate) struct Sender {
     headers: MultiHeaders<LinkAddr>,
 }
@@ -49,7 +49,7 @@ impl Sender {
         );
         match sent {
             Ok(messages) => Ok(Written::Sent(messages.count())),
-            // The socket's buffer is full, or the queue of its interface: packet(7).
+            // The buffer of the socket or the queue of the interface is full: packet(7).
             Err(nix::Error::EAGAIN | nix::Error::ENOBUFS) => Ok(Written::Refused),
             Err(nix::Error::EINTR) => Ok(Written::Sent(0)),
             Err(error) => Err(error),

@@ -37,12 +37,12 @@ pub(crate) struct Series {
     every: Duration,
     due: Time,
     at_ns: Vec<u64>,
-    /// By port, then by column.
+    /// For each port and each column: the values of all samples.
     values: Vec<[Vec<u64>; COLUMNS.len()]>,
 }
 
 impl Series {
-    /// Every series of the plan; the first sample is due at once.
+    /// All series of the plan. The first sample of each is due at once.
     pub(crate) fn all(checked: &Checked) -> Vec<Self> {
         let one = |sampling: &netstudy_records::SwitchSampling| {
             let mut switches = checked.plan.switches.iter();
@@ -66,8 +66,8 @@ impl Series {
         self.due
     }
 
-    /// Takes a sample at `now`, whose `CLOCK_MONOTONIC` is `monotonic_ns`. Missed samples are
-    /// skipped.
+    /// Takes a sample at `now`. In `CLOCK_MONOTONIC`, this time is `monotonic_ns`. Samples that
+    /// should have been taken earlier are skipped.
     pub(crate) fn take(
         &mut self,
         now: Time,
@@ -86,7 +86,7 @@ impl Series {
         }
     }
 
-    /// The record of each port.
+    /// One record per port.
     pub(crate) fn records(&self, checked: &Checked) -> Vec<SwitchRecord> {
         let record = |(columns, &port): (&[Vec<u64>; COLUMNS.len()], &u32)| {
             let end = checked.topology.switches()[self.switch].ports[port as usize];

@@ -36,21 +36,23 @@ use crate::series::Series;
 use crate::waiting::{Ready, Waiting};
 use crate::{Failure, interfaces, port};
 
-/// Maximum memory for frames in the switch.
+/// Maximum memory for the frames that are in the switch.
 const POOL_BYTES: usize = 1 << 30;
-/// Maximum receiving system calls for one port before other ports are served.
+/// How many system calls may receive frames of one port before other ports are served.
 const RECEIVE_ROUNDS: usize = 4;
 /// Initial capacity of the list of drops.
 const DROPS_READY: usize = 1 << 16;
-/// Maximum attempts to start counting at a moment without arriving frames.
+/// Counting should start at a moment at which no frames arrive. This many attempts are made at
+/// most.
 const QUIET_ROUNDS: u32 = 1000;
-/// Time that a frame may take from the kernel's count until it can be read.
+/// How long it may take from when the kernel counts a frame until the frame can be read.
 const SETTLING: std::time::Duration = std::time::Duration::from_millis(1);
 const SETTLING_ROUNDS: usize = 20;
 /// Nanoseconds in a hundredth of a second, the unit of sysUpTime (RFC 3418, 2).
 const NS_PER_CS: u64 = 10_000_000;
-/// Allowed lateness of a frame at any port. Real interfaces delay receive interrupts by a similar
-/// time (driver defaults are 20 to 100 us), so hosts cannot tell the difference.
+/// A frame at any port may be late by this time. Hosts cannot tell the difference, because real
+/// interfaces delay receive interrupts by a similar time (20 to 100 us by default, depending on the
+/// driver).
 const INTERRUPT_MODERATION: Duration = Duration::from_us(50);
 
 /// Runs a plan until a command, the end of input, SIGTERM or the time limit ends it.
@@ -74,15 +76,16 @@ fn stay_on(cpu: Option<u32>) -> Result<(), Failure> {
         .map_err(|error| Failure::system(&format!("pinning to CPU {cpu}"), error))
 }
 
-/// A frame on its way to a switch. Frames are offered in the order of this type.
+/// A frame that is propagating to a switch. The derived order of this type is the order in which
+/// frames are passed to the switch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Arrived {
-    /// When the switch can decide on it.
+    /// When the switch can decide whether to admit the frame.
     at: Time,
-    /// Sequence number: frames that arrive at the same time are offered in the order in which they
-    /// were read.
+    /// Sequence number. If frames arrive at the same time, the one that was read first is passed to
+    /// the switch first.
     number: u64,
-    /// The end of the link at which it arrives.
+    /// The link end at which the frame arrives.
     end: CableEnd,
     frame: Frame,
 }
@@ -100,12 +103,13 @@ struct Came {
     consumed: u64,
 }
 
-/// Counters of frames that leave by a port, counted when their first bit is on the wire.
+/// Counters of frames that leave through a port. A frame is counted when its first bit is on the
+/// wire.
 #[derive(Clone, Copy, Default)]
 struct Left {
     frames: u64,
     bytes: u64,
-    /// Frames originated by the switch itself, including waiting and dropped ones.
+    /// Frames that the switch itself generated, including those that still wait or were dropped.
     originated: u64,
 }
 
@@ -125,36 +129,39 @@ fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Fr
 struct Switches<'a> {
     checked: &'a Checked,
     clock: Clock,
-    /// By host: its packet socket.
+    /// For each host: the packet socket of its port.
     sockets: Vec<OwnedFd>,
     receiver: Receiver,
     sender: Sender,
     pool: Pool,
-    /// Frames on their way to a switch.
+    /// Frames that are propagating to a switch.
     arrived: BinaryHeap<Reverse<Arrived>>,
-    /// Number of all frames so far that were on their way to a switch.
+    /// How many frames have been added to `arrived` so far: the next sequence number.
     numbered: u64,
-    /// By host: when the last frame that it has sent will have crossed its link.
+    /// For each host: when its link will be free, because the last frame that the host sent has
+    /// been transmitted.
     ingress_free_at: Vec<Time>,
     fabrics: Vec<Stepped<Frame, AnyArchitecture<Frame>>>,
-    /// By switch.
+    /// For each switch: random numbers, by which its buffer architecture chooses egress ports.
     arbitration: Vec<Stream>,
     /// Time of the next step of each switch.
     steps: Schedule,
     /// The current virtual time of the switches.
     now: Time,
-    /// By host: frames that have left the last switch.
+    /// For each host: frames that have left the last switch before the host and are propagating to
+    /// it.
     outbox: Outbox,
-    /// Minimum time from the start of a frame's departure until it is due at a host.
+    /// The shortest possible time from the start of a frame's departure until the frame is due at a
+    /// host.
     soonest: Duration,
-    /// By host: the allowed lateness of frames to it.
+    /// For each host: how late frames to this host may be.
     allowed: Vec<Duration>,
     lateness: Lateness,
     losses: Losses,
-    /// By end of a link, as `left`.
+    /// For each link end. The field `left` has the same order.
     came: Vec<Came>,
     left: Vec<Left>,
-    /// By switch: time and egress port of each drop.
+    /// For each switch: time and egress port of each dropped frame.
     drops: Vec<Vec<(Time, u32)>>,
     series: Vec<Series>,
 }
@@ -200,13 +207,14 @@ impl<'a> Switches<'a> {
             drops: vec![Vec::with_capacity(DROPS_READY); plan.switches.len()],
             series: Series::all(checked),
         };
-        // Last: it receives the frames that came before the switch was ready, and discards them.
+        // This must be the last step, because it discards all frames that arrived before the switch
+        // was ready.
         made.losses = Losses::begin(made.begin_counting()?);
         Ok(made)
     }
 
-    /// Discards frames received before the switch was ready. Returns the interfaces' counters at a
-    /// moment when no frame is left.
+    /// Discards frames that arrived before the switch was ready. Returns the counters of the
+    /// interfaces at a moment when no such frames are left.
     fn begin_counting(&mut self) -> Result<Vec<interfaces::InterfaceCounters>, Failure> {
         let mut rounds = 0..QUIET_ROUNDS;
         loop {
@@ -238,7 +246,8 @@ impl<'a> Switches<'a> {
         })?;
         loop {
             waiting.wait(self.clock, self.next_due().min(limit)).map_err(waited)?;
-            // Before the sockets are read: frames that come meanwhile are later than all that is forwarded now.
+            // This time is taken before the sockets are read. Frames that arrive after it are
+            // forwarded in a later step.
             let now = self.clock.now();
             for number in 0..waiting.ready() {
                 match waiting.get(number) {
@@ -272,8 +281,8 @@ impl<'a> Switches<'a> {
         }
     }
 
-    /// When the next step is due. Arrivals and starts of departures may be processed later, as long
-    /// as no frame to a host can be due before.
+    /// When something must be done next. Arriving frames and departures from switches need not be
+    /// processed at once, as long as this is done before a frame could be due at a host.
     fn next_due(&self) -> Time {
         let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
         let begins = self.steps.earliest().1.min(arrival);
@@ -328,7 +337,8 @@ impl<'a> Switches<'a> {
                 self.checked.is_for_switch(from.far(), &buffer[..bytes]).then_some(frame::ITSELF)
             });
         let Some(to) = to else {
-            // No loss: kernels send frames to groups, and to strangers, of their own accord.
+            // This does not count as a loss, because kernels also send multicasts, broadcasts and
+            // frames to unknown addresses of their own accord.
             let (broadcast, multicast) = frame::is_to_group(&buffer[..bytes]);
             self.note_came(from.far(), bytes as u32);
             let came = &mut self.came[from.far().number()];
@@ -355,7 +365,7 @@ impl<'a> Switches<'a> {
         self.send_over(from, begins, ends, frame);
     }
 
-    /// Counts a frame that arrived at an end of a link.
+    /// Counts a frame that arrived at the link end `end`.
     fn note_came(&mut self, end: CableEnd, bytes: u32) {
         let came = &mut self.came[end.number()];
         came.frames += 1;
@@ -363,8 +373,9 @@ impl<'a> Switches<'a> {
         came.sizes.count(frame::wire_bytes(bytes));
     }
 
-    /// When the first and the last bit of a frame that a host sent at `sent` leave the host: at
-    /// once without paced ingress, otherwise at the rate of the link, after earlier frames.
+    /// A host sent a frame at `sent`: returns when the first and the last bit of the frame leave
+    /// the host. Without paced ingress, both leave at once. Otherwise the frame leaves after
+    /// earlier frames, at the rate of the link.
     fn crosses(&mut self, host: usize, sent: Time, bytes: u32) -> (Time, Time) {
         if !self.checked.plan.paced_ingress {
             return (sent, sent);
@@ -376,8 +387,8 @@ impl<'a> Switches<'a> {
         (begins, ends)
     }
 
-    /// Sends a frame over a link from the end `from`: its first bit leaves at `begins`, its last
-    /// bit at `ends`.
+    /// Sends a frame from the link end `from` to the other end of this link. The first bit leaves
+    /// at `begins`, the last bit at `ends`.
     fn send_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
         let (to, delay) = (from.far(), self.checked.topology.link(from).delay());
         match self.checked.topology.attachment(to) {
@@ -397,8 +408,8 @@ impl<'a> Switches<'a> {
 
     // ---- through
 
-    /// Takes all steps due by `until` at any switch, in the order of time. At equal times departures
-    /// come before arrivals.
+    /// Performs all steps of all switches that are due until `until`, in the order of time. At
+    /// equal times, departures come before arrivals.
     fn forward(&mut self, until: Time) {
         loop {
             let arrival = self.arrived.peek().map_or(Time::NEVER, |Reverse(arrived)| arrived.at);
@@ -438,8 +449,8 @@ impl<'a> Switches<'a> {
         let Attachment::SwitchPort { switch, port: ingress } = topology.attachment(end) else {
             return;
         };
-        // A host sends frames before they would have crossed its link, so they are counted on
-        // arrival.
+        // A host hands over a frame earlier than the frame would arrive over a real link, so the
+        // frame is counted here, at its arrival time.
         self.note_came(end, frame.bytes);
         if frame.to == frame::ITSELF {
             self.answer(switch, end, frame);
@@ -450,7 +461,7 @@ impl<'a> Switches<'a> {
         self.admit(switch, ingress, egress, frame);
     }
 
-    /// Offers a frame to the switch, which admits or drops it.
+    /// Passes a frame to the switch, which admits it to its buffer or drops it.
     fn admit(&mut self, switch: usize, ingress: u32, egress: u32, frame: Frame) {
         let frame_bytes = frame::wire_bytes(frame.bytes);
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
@@ -463,8 +474,8 @@ impl<'a> Switches<'a> {
         self.steps.set(switch, self.fabrics[switch].next_step());
     }
 
-    /// Handles a frame for the switch itself that arrived at `end`. The answer queues for the port
-    /// to the requesting host as if it had arrived on that port.
+    /// Handles a frame for the switch itself that arrived at `end`. The answer is queued for the
+    /// port to the host that asked, as if the answer had arrived on that port.
     fn answer(&mut self, switch: usize, end: CableEnd, frame: Frame) {
         let checked = self.checked;
         let asked = &self.pool.get(frame.slot)[..frame.bytes as usize];
@@ -488,7 +499,7 @@ impl<'a> Switches<'a> {
         self.admit(switch, egress, egress, frame);
     }
 
-    /// The current state of a switch, for its SNMP agent.
+    /// The current counters and properties of a switch, for its SNMP agent.
     fn view(&self, switch: usize, mac: Mac) -> View<'a> {
         let checked = self.checked;
         let port = |(port, &at): (u32, &CableEnd)| {
@@ -509,7 +520,8 @@ impl<'a> Switches<'a> {
                 },
                 sent: Direction {
                     octets: left.bytes,
-                    // A switch forwards and answers to addresses of single hosts only.
+                    // All frames that the switch sends are unicast, because it forwards and answers
+                    // only to addresses of single hosts.
                     unicast: left.frames,
                     discards: dropped,
                     ..Direction::default()
@@ -535,7 +547,7 @@ impl<'a> Switches<'a> {
         Ok(())
     }
 
-    /// Writes the due frames of a host, as many as one system call takes.
+    /// Writes frames that are due at a host, at most as many as one system call can take.
     fn send(&mut self, host: usize, now: Time) -> Result<(), Failure> {
         for (_, frame) in self.outbox.due(host, now).take(sender::BATCH) {
             if frame.marked {
@@ -563,7 +575,7 @@ impl<'a> Switches<'a> {
         Ok(())
     }
 
-    /// Records that the first frame for a host was written.
+    /// Records that the first of the frames for a host was written.
     fn note_sent(&mut self, host: usize, at: Time) {
         let Some((due, frame)) = self.outbox.take(host) else { return };
         self.lateness.note(due, at, self.allowed[host]);
@@ -635,8 +647,8 @@ impl<'a> Switches<'a> {
         control.write(&SwitchRecord::End {})
     }
 
-    /// Counts the lost frames. Frames that the kernel has counted but not delivered get some time
-    /// to be read first.
+    /// Counts the lost frames. If the kernel has counted frames but not yet delivered them, first
+    /// waits some time to read them.
     fn settle(&mut self) -> Result<Lost, Failure> {
         let counted = losses::count(&interfaces::read()?, &self.checked.hosts)?;
         for _ in 0..SETTLING_ROUNDS {

@@ -1,9 +1,10 @@
 //! Waits for frames, commands, signals or a point in time, whichever comes first.
 //!
-//! A timer wakes a thread tens of microseconds late, several times the duration of a frame, and
-//! waking a thread on another CPU for a frame takes about as long. So the last part of a wait is
-//! busy polling. With a dedicated CPU, a switch also polls for a while after each step. On a
-//! machine with one CPU, polling would delay the hosts, so the switch sleeps whenever it can.
+//! A timer wakes a thread tens of microseconds late, which is several times the duration of a
+//! frame. Waking a thread on another CPU when a frame arrives takes about as long. So at the end of
+//! each wait the switch polls instead of sleeping. With a dedicated CPU, it also polls for a while
+//! after each step. On a machine with one CPU, polling would delay the hosts, so the switch sleeps
+//! whenever it can.
 
 use std::num::NonZeroUsize;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -17,11 +18,11 @@ use nix::sys::timerfd::{ClockId, Expiration, TimerFd, TimerFlags, TimerSetTimeFl
 
 use crate::clock::Clock;
 
-/// On a shared CPU, the switch polls instead of sleeping for waits shorter than this: on most
-/// machines, 99 % of timers wake within this time.
+/// If a wait on a shared CPU is shorter than this, the switch polls instead of sleeping. On most
+/// machines, 99 % of timers are late by less than this.
 const AWAKE_SHARED: Duration = Duration::from_us(50);
-/// How long a switch with a dedicated CPU polls before and after each step. In nested virtual
-/// machines, waking a thread may take a tenth of this.
+/// How long a switch with a dedicated CPU polls before and after each step. It is ten times as long
+/// as waking a thread may take in nested virtual machines.
 const AWAKE_ALONE: Duration = Duration::from_ms(1);
 
 const INPUT: u64 = u64::MAX;
@@ -39,7 +40,7 @@ pub(crate) enum Ready {
     Signal,
 }
 
-/// How long before and after each step a switch polls.
+/// How long a switch polls before each step, and how long after it.
 fn awake(alone: bool) -> (Duration, Duration) {
     let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
     match (cpus, alone) {
@@ -53,7 +54,7 @@ fn awake(alone: bool) -> (Duration, Duration) {
 pub(crate) struct Waiting {
     epoll: Epoll,
     timer: TimerFd,
-    /// Keeps the signal from ending the process.
+    /// While this exists, SIGTERM does not end the process but can be read.
     _signals: SignalFd,
     events: Vec<EpollEvent>,
     ready: usize,
@@ -66,8 +67,8 @@ pub(crate) struct Waiting {
 }
 
 impl Waiting {
-    /// Prepares to wait for `ports` and `input`; `alone`: on a dedicated CPU. From now on, SIGTERM
-    /// does not end the process by itself.
+    /// Prepares to wait for `ports` and `input`; `alone` is true on a dedicated CPU. From now on,
+    /// SIGTERM no longer ends the process directly but is reported as an event.
     pub(crate) fn new(ports: &[OwnedFd], input: BorrowedFd<'_>, alone: bool) -> nix::Result<Self> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
@@ -80,7 +81,7 @@ impl Waiting {
         }
         epoll.add(input, EpollEvent::new(EpollFlags::EPOLLIN, INPUT))?;
         epoll.add(&signals, EpollEvent::new(EpollFlags::EPOLLIN, SIGNAL))?;
-        // Edge-triggered, so that an expired alarm need not be read from the timer.
+        // Edge-triggered, so that the timer need not be read after an alarm.
         epoll.add(&timer, EpollEvent::new(EpollFlags::EPOLLIN | EpollFlags::EPOLLET, TIMER))?;
         let (before, behind) = awake(alone);
         Ok(Self {
@@ -96,7 +97,8 @@ impl Waiting {
         })
     }
 
-    /// Waits until a source is ready or `until` is near; see [`Self::ready`].
+    /// Waits until a source is ready or `until` is near. Afterwards, [`Self::ready`] tells how many
+    /// sources are ready.
     pub(crate) fn wait(&mut self, clock: Clock, until: Time) -> nix::Result<()> {
         let now = clock.now();
         if until <= now {

@@ -1,4 +1,4 @@
-/// TCP counters of a host, with the names of Linux where it has the same counter.
+/// TCP counters of a host. If Linux has the same counter, its name in Linux is given first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Segments sent with payload, SYN or FIN, retransmissions included.

@@ -35,8 +35,8 @@ impl Jiffies {
     /// True if the time from `earlier` to `later` is more than `span` as this clock measures it.
     #[inline]
     pub(crate) fn counts_more(self, earlier: Time, later: Time, span: Duration) -> bool {
-        // The measured time exceeds the true time by less than a tick. Usually even that is below
-        // `span`, and the divisions can be skipped.
+        // The measured time exceeds the true time by less than a tick. Usually even the true time
+        // plus a tick is not above `span`, and the divisions can be skipped.
         later.since(earlier) + self.tick > span && self.between(earlier, later) > span
     }
 

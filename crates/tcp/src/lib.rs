@@ -1,12 +1,13 @@
 //! Sans-IO TCP.
 //!
-//! An [`Endpoint`] is one end of one connection. Events go in by `handle_*` (a segment arrived, a timer
-//! is due) and by [`Endpoint::write`]; segments come out of [`Endpoint::poll_transmit`], which must
-//! be called until it returns none; [`Endpoint::next_timeout`] tells when the next timer is due.
-//! The crate reads no clock and no random generator.
+//! An [`Endpoint`] is one end of one connection. The caller reports events with the `handle_*`
+//! functions (a segment arrived, a timer is due) and with [`Endpoint::write`]. Afterwards it must
+//! call [`Endpoint::poll_transmit`], which returns the segments to send, until this returns none.
+//! [`Endpoint::next_timeout`] tells when the next timer is due. The crate reads no clock and uses
+//! no random numbers.
 //!
-//! Sequence numbers are 64-bit stream offsets from an initial sequence number of 0, so they never wrap;
-//! the 32-bit wrap of the wire is a matter of encoding.
+//! Sequence numbers are 64-bit stream offsets from an initial sequence number of 0, so they never
+//! wrap; only their encoding on the wire wraps at 32 bits.
 #![no_std]
 
 extern crate alloc;

@@ -17,19 +17,22 @@ impl Range {
     }
 }
 
-/// Received data: everything below `next`, and islands (data received out of order) above it.
+/// The received data: everything below `next`, and islands above `next` (data received out of
+/// order).
 #[derive(Clone, Debug)]
 pub struct Reassembly {
     next: u64,
-    /// Islands in ascending order. None is empty, and no two touch.
+    /// Islands in ascending order. An island is never empty, and there is a gap between any two
+    /// islands.
     islands: Vec<Range>,
     /// The most recently changed islands, newest first, which is the order of the SACK option (RFC
     /// 2018, 4).
     recent: [Range; SackBlocks::MAX],
     recent_len: usize,
-    /// Total bytes in islands. This field and the next two are derived from the islands and cached,
-    /// because usually a single island just grows: `blocks` is the SACK option, `growing_at` the
-    /// end of the last island if that island also changed most recently.
+    /// Total bytes in islands. This field and the next two are cached values derived from the
+    /// islands, because usually a single island just grows. `blocks` is the SACK option.
+    /// `growing_at` is the end of the last island, if the last island is also the one that changed
+    /// most recently.
     island_bytes: u64,
     blocks: SackBlocks,
     growing_at: Option<u64>,
@@ -57,14 +60,14 @@ impl Reassembly {
         self.next
     }
 
-    /// Whether anything above `next` is held.
+    /// Whether data above `next` has arrived.
     #[must_use]
     #[inline]
     pub fn has_islands(&self) -> bool {
         !self.islands.is_empty()
     }
 
-    /// Bytes held above `next`.
+    /// Bytes above `next` that have arrived.
     #[must_use]
     #[inline]
     pub const fn island_bytes(&self) -> u64 {
@@ -106,7 +109,7 @@ impl Reassembly {
         Some(Range { start: range.start.max(piece.start), end: range.end.min(piece.end) })
     }
 
-    /// Advances `next` by `len` bytes. Only to be called while there is no island.
+    /// Advances `next` by `len` bytes. Must be called only while there is no island.
     #[inline]
     pub(crate) fn advance(&mut self, len: u32) {
         debug_assert!(!self.has_islands(), "islands would have to be absorbed");

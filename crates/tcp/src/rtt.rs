@@ -2,18 +2,18 @@ use netstudy_units::Duration;
 
 use crate::Jiffies;
 
-/// The quantity to which the minimum timeout applies.
+/// What the minimum timeout applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RtoRule {
     /// The timeout itself (RFC 6298, 2.4).
     Rfc6298,
-    /// The variation part, so the timeout exceeds the smoothed round-trip time by at least the minimum
-    /// (Linux: `rttvar` starts at and falls back to `tcp_rto_min`).
+    /// The variation part, so the timeout exceeds the smoothed round-trip time by at least the
+    /// minimum (in Linux, `rttvar` is never below `tcp_rto_min`).
     Linux,
 }
 
-/// Means "no sample yet". A plain value instead of an `Option` keeps the field one machine word,
-/// read in the width in which it was written.
+/// Means "no sample yet". Because this is a plain value and not an `Option`, the field is a single
+/// machine word, which is always read in the same width in which it was written.
 const NO_SAMPLE: Duration = Duration::from_ps(u64::MAX);
 
 /// Retransmission timeout from round-trip times (RFC 6298).
@@ -34,14 +34,15 @@ pub struct RttEstimator {
     ticks: Option<Jiffies>,
     backoff: u32,
     /// The timeout computed from the other fields. It is cached because it is read more often than
-    /// they change.
+    /// these fields change.
     rto: Duration,
 }
 
 impl RttEstimator {
     /// Creates an estimator without samples.
     ///
-    /// `granularity` is the clock's G of RFC 6298 (2): a coarser clock gives a later timeout.
+    /// `granularity` is the clock granularity G of RFC 6298 (2): a coarser clock gives a later
+    /// timeout.
     #[must_use]
     pub fn new(
         rule: RtoRule,
@@ -92,8 +93,8 @@ impl RttEstimator {
         self.srtt().map(|_| self.least)
     }
 
-    /// Adds a round-trip time sample and ends the backoff (RFC 6298, 5.7 note). The sample must
-    /// belong to one transmission unambiguously (Karn's algorithm or timestamps).
+    /// Adds a round-trip time sample and ends the backoff (RFC 6298, 5.7 note). It must be certain
+    /// to which transmission the sample belongs (Karn's algorithm or timestamps).
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn sample(&mut self, rtt: Duration) {
         self.least = self.least.min(rtt);
@@ -103,7 +104,7 @@ impl RttEstimator {
                 self.srtt = rtt;
                 self.rttvar = rtt.div(2);
             }
-            // RFC 6298 (2.3): beta = 1/4, alpha = 1/8; RTTVAR first, with the old SRTT.
+            // RFC 6298 (2.3): beta = 1/4, alpha = 1/8; RTTVAR is updated first, with the old SRTT.
             Some(srtt) => {
                 let error = srtt.abs_diff(rtt);
                 self.rttvar = Duration::from_ps((3 * self.rttvar.as_ps() + error.as_ps()) / 4);
@@ -127,7 +128,7 @@ impl RttEstimator {
         self.rto = self.undoubled().min(self.max_rto);
     }
 
-    /// To be called if the SYN was retransmitted: until the first sample, the timeout for data is
+    /// Must be called if the SYN was retransmitted. Until the first sample, the timeout for data is
     /// then at least 3 s (RFC 6298, 5.7).
     pub fn restart_after_lost_syn(&mut self) {
         self.initial_rto = self.initial_rto.max(Duration::from_secs(3));

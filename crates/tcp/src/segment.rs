@@ -70,7 +70,7 @@ pub enum Ecn {
 /// The edges are the low 32 bits of stream offsets, as on the wire.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SackBlocks {
-    /// The blocks in the order of the option. An unused slot is 0; no valid block packs to 0.
+    /// The blocks in the order of the option. An unused slot is 0, which no packed block can be.
     blocks: [u64; Self::MAX],
 }
 
@@ -115,8 +115,8 @@ impl SackBlocks {
         self.blocks[0] = (self.blocks[0] & !0xffff_ffff) | (end & 0xffff_ffff);
     }
 
-    /// Puts the D-SACK block `first`, if there is one, in front of these blocks (RFC 2883). If that
-    /// makes one block too many, the last one is dropped.
+    /// Puts the D-SACK block `first`, if there is one, in front of these blocks (RFC 2883). If
+    /// there are then too many blocks, the last one is dropped.
     #[inline]
     pub(crate) fn behind(mut self, first: Option<Range>) -> Self {
         if let Some(first) = first {
@@ -134,7 +134,7 @@ impl SackBlocks {
         }
     }
 
-    /// Whether the blocks equal `before` except for the end of the first block.
+    /// Whether these blocks are the same as `before`, except for the end of the first block.
     #[inline]
     pub(crate) fn begin_as(&self, before: &Self) -> bool {
         (self.blocks[0] ^ before.blocks[0]) >> 32 == 0 && self.blocks[1..] == before.blocks[1..]
@@ -166,7 +166,7 @@ const fn unwrap_near(low: u32, near: u64) -> u64 {
 pub struct SynOptions {
     /// Maximum segment size that the sender of the SYN accepts, in bytes of payload and options.
     pub mss_bytes: u16,
-    /// Window scale shift (RFC 7323, 2), or none.
+    /// Window scale shift (RFC 7323, 2); none: the SYN does not have this option.
     pub window_scale: Option<u8>,
     /// SACK permitted (RFC 2018, 2).
     pub sack_permitted: bool,
@@ -182,7 +182,7 @@ pub struct SynOptions {
 pub struct Segment {
     /// Offset of the first byte (the SYN itself is at 0, the first data byte at 1).
     pub seq: u64,
-    /// Next offset that the sender expects, if [`Flags::ACK`].
+    /// Next offset that the sender expects, if [`Flags::ACK`] is set.
     pub ack: u64,
     /// Bytes of payload.
     pub len: u32,
@@ -194,7 +194,7 @@ pub struct Segment {
     pub ts_value: u32,
     /// Timestamp echo reply.
     pub ts_echo: u32,
-    /// Data that arrived out of order.
+    /// The SACK blocks: data that arrived out of order.
     pub sack: SackBlocks,
     /// Options of a SYN.
     pub syn: SynOptions,
@@ -202,7 +202,7 @@ pub struct Segment {
     pub ecn: Ecn,
     /// Whether the segment carries the timestamps option.
     pub timestamps: bool,
-    /// Index, modulo 256, among the successive connections between the same two endpoints. It
+    /// Counts the successive connections between the same two endpoints, modulo 256. This number
     /// replaces port numbers.
     pub incarnation: u8,
 }

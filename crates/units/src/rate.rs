@@ -2,7 +2,7 @@ use crate::Duration;
 
 const PS_PER_S: u64 = 1_000_000_000_000;
 
-/// A bit rate in decimal bit/s.
+/// A bit rate in bit/s.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rate(u64);
 
@@ -37,8 +37,8 @@ impl Rate {
     }
 }
 
-/// A rate prepared for computing many serialization times. It takes one multiplication if a byte
-/// lasts a whole number of picoseconds, as at 1, 10, 25, 40, 100, 200 and 400 Gbit/s.
+/// A rate prepared for computing many serialization times. Each takes only one multiplication if a
+/// byte lasts a whole number of picoseconds, as at 1, 10, 25, 40, 100, 200 and 400 Gbit/s.
 #[derive(Clone, Copy, Debug)]
 pub struct Serializer {
     rate: Rate,
@@ -54,7 +54,7 @@ impl Serializer {
         Self { rate, ps_per_byte }
     }
 
-    /// As [`Rate::serialization`].
+    /// Same as [`Rate::serialization`].
     #[must_use]
     #[inline]
     pub const fn time(&self, bytes: u32) -> Duration {

@@ -115,7 +115,7 @@ impl Duration {
         Self(self.0 / n)
     }
 
-    /// How often `other` fits into this span, rounded down.
+    /// How many times `other` fits into this span, rounded down.
     ///
     /// # Panics
     /// When `other` is zero.

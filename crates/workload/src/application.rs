@@ -1,4 +1,4 @@
-//! [`Traffic`] behind a pointer, for drivers that can afford a dynamic call per event.
+//! [`Traffic`] behind a pointer, for drivers that have time for a dynamic call per event.
 
 use alloc::boxed::Box;
 
@@ -6,7 +6,7 @@ use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Traffic};
 
-/// Any [`Traffic`], with the same methods.
+/// Any [`Traffic`], behind a dynamic interface with the same methods.
 pub trait Application {
     /// [`Traffic::HEARS_ACKNOWLEDGMENTS`].
     fn hears_acknowledgments(&self) -> bool;

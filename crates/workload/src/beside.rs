@@ -4,7 +4,8 @@ use netstudy_units::{Duration, Time};
 
 use crate::{Action, Owed, Sample, Traffic};
 
-/// An application without its own phases that rests between the phases of another application.
+/// An application that has no phases of its own, and rests between the phases of another
+/// application.
 pub trait Companion: Traffic {
     /// Starts no new requests.
     fn rest(&mut self) {}
@@ -23,11 +24,12 @@ pub trait Companion: Traffic {
     }
 }
 
-/// A workload with a companion, as one application: the connections of the workload come first.
+/// A workload and its companion as one application. The connections of the workload have the lower
+/// numbers.
 ///
-/// The phases are the workload's. Once its connections are open, the companion may first run
-/// without the workload for some time: until [`Self::workload_begins`]. Before the workload waits
-/// for the controller, and at its end, the companion comes to rest.
+/// The phases are those of the workload. When the companion's connections are open, the companion
+/// may first run alone for some time: until [`Self::workload_begins`]. The companion comes to rest
+/// before the workload waits for the controller, and before the workload ends.
 #[derive(Clone, Debug)]
 pub struct Beside<A, B> {
     workload: A,
@@ -42,22 +44,23 @@ pub struct Beside<A, B> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Only the companion runs until this time; [`Time::NEVER`]: its connections are being opened.
+    /// Only the companion runs until this time. [`Time::NEVER`]: the companion's connections are
+    /// still being opened.
     Alone(Time),
     /// The companion has been coming to rest since this time; the workload starts afterwards.
     Resting(Time),
-    /// It waits for the controller, as the workload does between its phases.
+    /// Waits for the controller, like a workload between its phases.
     Held,
     /// Both run.
     Both,
-    /// The companion has been coming to rest since this time, before this action of the workload.
+    /// This action of the workload waits until the companion is at rest. The companion has been
+    /// coming to rest since this time.
     RestingBefore(Action, Time),
 }
 
 impl<A: Traffic, B: Companion> Beside<A, B> {
     /// Combines a `workload`, which has `connections` connections, and a companion, which first
-    /// runs without the workload for `idle`. `hold`: whether to wait for [`Traffic::go`] after
-    /// that.
+    /// runs alone for the time `idle`. `hold`: whether to wait for [`Traffic::go`] after this time.
     #[must_use]
     pub fn new(
         workload: A,
@@ -85,12 +88,12 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.companion.resume(now);
     }
 
-    /// Time of the workload's next action, not before it starts.
+    /// Time of the workload's next action, but not before the workload starts.
     fn workload_due(&self) -> Time {
         self.workload.next_action().max(self.begins)
     }
 
-    /// The next action, if due, of a companion that is coming to rest.
+    /// The next action of a companion that is coming to rest, if an action is due.
     fn poll_resting(&mut self, now: Time) -> Option<Action> {
         let action = self.poll_companion(now);
         if action.is_some()
@@ -101,7 +104,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         action
     }
 
-    /// The companion's next action, if due.
+    /// The companion's next action, if one is due.
     fn poll_companion(&mut self, now: Time) -> Option<Action> {
         if self.companion.next_action() > now {
             return None;
@@ -110,7 +113,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
         self.companion.poll(now).map(|action| action.shifted(shift))
     }
 
-    /// The workload's next action, if due. Some actions wait until the companion is at rest.
+    /// The workload's next action, if one is due. Some actions wait until the companion is at rest.
     fn poll_workload(&mut self, now: Time) -> Option<Action> {
         if self.workload_due() > now {
             return None;
@@ -128,7 +131,7 @@ impl<A: Traffic, B: Companion> Beside<A, B> {
 impl Action {
     /// The same action with its connection number increased by `shift`.
     fn shifted(self, shift: u32) -> Self {
-        // No default: an action with a connection must not pass unshifted.
+        // There is no default arm, so that no action with a connection can be forgotten.
         match self {
             Self::Open { connection } => Self::Open { connection: connection + shift },
             Self::Write { connection, bytes } => {

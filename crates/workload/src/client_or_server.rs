@@ -1,4 +1,4 @@
-//! One type for both sides of a workload, for drivers that hold all hosts in one collection.
+//! One type for both sides of a workload, for drivers that keep all hosts in one collection.
 
 use netstudy_units::{Duration, Time};
 

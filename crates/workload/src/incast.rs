@@ -28,13 +28,13 @@ pub struct IncastConfig {
     pub hold: bool,
     /// Size of a request.
     pub request_bytes: u64,
-    /// Time between the request to one server and that to the next.
+    /// Time between the request to one server and the request to the next server.
     pub request_spacing: Duration,
 }
 
 impl IncastConfig {
-    /// Bytes that the server `server` sends per request. If a block does not divide evenly, the first
-    /// servers send a byte more.
+    /// Bytes that the server `server` sends per request. If a block does not divide evenly, the
+    /// first servers send one byte more than the others.
     #[must_use]
     pub fn response_bytes(&self, server: u32) -> u64 {
         if !self.striped {
@@ -56,7 +56,7 @@ impl IncastConfig {
 struct Completed {
     /// Its number, from 0.
     iteration: u32,
-    /// When its first request was due.
+    /// When the first request of the iteration was due.
     started: Time,
     /// When the last byte had arrived.
     ended: Time,
@@ -70,15 +70,16 @@ struct Incast {
     responses: Vec<u64>,
     iterations: u32,
     request_spacing: Duration,
-    /// The client waits for the controller after this number of iterations.
+    /// After this number of iterations, the client waits for the controller.
     hold_after: Option<u32>,
     iteration: u32,
     started: Time,
     asked: u32,
-    /// Bytes that each server's connection will have delivered when this iteration is done.
+    /// For each server: bytes that its connection will have delivered in total when this iteration
+    /// is done.
     expected: Vec<u64>,
-    /// By server: time from the start of an iteration to the last byte of the server's part, summed
-    /// over iterations.
+    /// For each server: the time from the start of an iteration until the server's last byte
+    /// arrived, summed over all iterations.
     receiving: Vec<Duration>,
     waiting_for: u32,
 }
@@ -90,7 +91,7 @@ impl Incast {
         Self::of_responses(responses, config.iterations, config.request_spacing)
     }
 
-    /// A client that has not started, whose servers each send the given number of bytes.
+    /// A client that has not started, for servers with the response sizes `responses`.
     fn of_responses(responses: Vec<u64>, iterations: u32, request_spacing: Duration) -> Self {
         let servers = responses.len();
         Self {
@@ -111,7 +112,8 @@ impl Incast {
         self.responses.len() as u32
     }
 
-    /// Sum of the times that the parts of `server` took, each from the start of its iteration.
+    /// The time from the start of an iteration until the last byte of `server` arrived, summed over
+    /// all iterations.
     fn receiving(&self, server: u32) -> Duration {
         self.receiving[server as usize]
     }
@@ -144,8 +146,8 @@ impl Incast {
     }
 
     /// Reports that a server's connection has delivered `total` bytes since it was opened, and had
-    /// delivered `before` bytes before `now`. Returns the iteration if it is complete; then the
-    /// next iteration has started, unless it was the last.
+    /// delivered `before` bytes before `now`. Returns the iteration if it is complete; in this case
+    /// the next iteration, if there is one, has started.
     #[inline]
     fn handle_received(
         &mut self,
@@ -200,14 +202,15 @@ impl IncastHost {
         Self::Client(IncastClient::with(Incast::new(config), config))
     }
 
-    /// The client, if its servers each send the given number of bytes.
+    /// The client, for servers with the response sizes `responses`.
     #[must_use]
     pub fn client_of(responses: Vec<u64>, config: &IncastConfig) -> Self {
         let reads = Incast::of_responses(responses, config.iterations, config.request_spacing);
         Self::Client(IncastClient::with(reads, config))
     }
 
-    /// The server with the number `server`. It starts each response after the next of the `delays`.
+    /// The server with the number `server`. It starts each response after a delay that it draws
+    /// from `delays`.
     #[must_use]
     pub fn server(config: &IncastConfig, server: u32, delays: Delays) -> Self {
         Self::Server(IncastServer {
@@ -228,12 +231,12 @@ pub struct IncastClient {
     next_connect: u32,
     connecting: u32,
     hold: bool,
-    /// The warm-up ended at this time, and the client waits for the controller.
+    /// If set: the warm-up ended at this time, and the client waits for the controller.
     holds: Option<Time>,
-    /// The measuring phase begins at this time.
+    /// If set: the measuring phase begins at this time.
     begins: Option<Time>,
     ended: Option<Completed>,
-    /// The last iteration ended at this time.
+    /// If set: the last iteration ended at this time.
     is_over: Option<Time>,
 }
 
@@ -278,7 +281,8 @@ impl Traffic for IncastClient {
             self.next_connect += 1;
             return Some(Action::Open { connection: self.next_connect - 1 });
         }
-        // Before holding and ending: an iteration is a sample of the phase in which it ended.
+        // The sample is returned before the client holds or ends, because an iteration belongs to
+        // the phase in which it ended.
         if let Some(ended) = self.ended.take() {
             if ended.iteration + 1 == self.warmup_iterations {
                 self.end_warmup(ended.ended);
@@ -342,8 +346,8 @@ impl Traffic for IncastClient {
     }
 }
 
-/// A server: answers each request with its part of the block, after a delay from the complete
-/// request.
+/// A server: answers each request with its part of the block. The response starts a delay after the
+/// request is complete.
 pub struct IncastServer {
     request_bytes: u64,
     answered: u64,

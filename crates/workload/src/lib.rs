@@ -1,5 +1,5 @@
-//! Traffic patterns as pure state machines, shared by all drivers of traffic: events and their times go
-//! in, actions come out.
+//! Traffic patterns as pure state machines, shared by all drivers of traffic: they receive events
+//! with their times, and return actions.
 #![no_std]
 
 extern crate alloc;

@@ -5,12 +5,13 @@ use netstudy_units::{Duration, Time};
 /// How long a phase lasts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Until this number of transfers or requests of each connection have ended; 0: the phase is empty.
+    /// Until each connection has completed this number of transfers or requests; 0: the phase is
+    /// empty.
     Count(u64),
-    /// For this time; transfers started within it are completed after it.
+    /// For this time; transfers that are in progress at its end are still completed.
     Time(Duration),
-    /// For a warm-up: until a time that the controller sets while it runs. The measuring phase
-    /// follows without a break: transfers in progress continue.
+    /// For a warm-up: until a time that the controller sets while the warm-up runs. The measuring
+    /// phase follows without a break: transfers in progress continue.
     Told,
 }
 
@@ -29,9 +30,9 @@ pub struct Phases {
     pub warmup: Until,
     /// The measuring phase.
     pub measure: Until,
-    /// Whether the client waits for [`Traffic::go`](crate::Traffic::go) between the two, so that
-    /// counters can be read while nothing is in flight. A warm-up until [`Until::Told`] waits in
-    /// any case.
+    /// Whether the client waits for [`Traffic::go`](crate::Traffic::go) between warm-up and
+    /// measuring phase, so that counters can be read while nothing is in flight. After a warm-up
+    /// with [`Until::Told`], the client waits in any case.
     pub hold: bool,
 }
 
@@ -50,7 +51,7 @@ impl Phases {
     }
 }
 
-/// Limits of new exchanges on each connection in a phase.
+/// Limits the exchanges that may start on each connection in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     count: u64,
@@ -78,18 +79,18 @@ impl Limit {
     }
 }
 
-/// The client's step at the end of a phase.
+/// What the client does at the end of a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// It waits for the controller.
+    /// The client waits for the controller.
     Hold,
-    /// It begins the measuring phase.
+    /// The client begins the measuring phase.
     Measure(Limit),
     /// The workload ends.
     End,
 }
 
-/// A timed step of a client's phases.
+/// A step from one phase to the next that is due at a certain time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// The measuring phase begins; exchanges in progress continue.
@@ -98,7 +99,7 @@ pub(crate) enum Turn {
     Over,
 }
 
-/// Position of a client in its phases.
+/// Keeps track of the phase in which a client is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sequence {
     phases: Phases,
@@ -142,7 +143,8 @@ impl Sequence {
         self.stage == Stage::WarmUp && self.phases.warmup == Until::Told
     }
 
-    /// Whether the time of the current phase is over, so that it may end with its last exchange.
+    /// Whether the time of the current phase is over, so that the phase may end when its last
+    /// exchange ends.
     pub(crate) const fn may_end(&self) -> bool {
         match self.stage {
             Stage::WarmUp => {
@@ -173,9 +175,9 @@ impl Sequence {
         limit
     }
 
-    /// The controller starts the measuring phase at `at`. A client that holds starts at once; for a
-    /// warm-up whose end the controller sets, [`Self::turn`] becomes due at `at`. Returns whether
-    /// the client waited for the controller.
+    /// The controller starts the measuring phase at `at`. A client that waits after its warm-up
+    /// starts at once. If the controller sets the end of the warm-up, [`Self::turn`] becomes due at
+    /// `at`. Returns whether the client waited for the controller.
     pub(crate) fn go(&mut self, at: Time) -> bool {
         if self.is_to_be_told() {
             self.due = at;
@@ -184,8 +186,8 @@ impl Sequence {
         self.stage == Stage::Held
     }
 
-    /// Starts the measuring phase of a client that holds; none if it is not waiting for the
-    /// controller.
+    /// Starts the measuring phase of a client that waits for the controller; none if the client is
+    /// not waiting.
     pub(crate) fn resume(&mut self, now: Time) -> Option<Limit> {
         (self.stage == Stage::Held).then(|| self.measure(now))
     }
@@ -195,8 +197,8 @@ impl Sequence {
         self.due
     }
 
-    /// Takes the step that is due at `now`, if any. A warm-up with a fixed time ends without a
-    /// step, because its exchanges are completed first.
+    /// Takes the step to the next phase that is due at `now`, if any. A warm-up with a fixed time
+    /// ends without a step, because its exchanges are completed first.
     pub(crate) fn turn(&mut self, now: Time) -> Option<Turn> {
         if self.due > now {
             return None;

@@ -2,8 +2,9 @@
 //!
 //! In a closed loop a request follows a response; in an open loop requests are due at an interval,
 //! whether or not the previous request has been answered. Response times are counted from the time
-//! at which the request was due, so lateness counts as waiting (no coordinated omission). [`Probe`]
-//! is an open loop that runs with another workload and measures the latency under that workload.
+//! at which the request was due. So the delay of a request that is sent late is part of its
+//! response time (no coordinated omission). [`Probe`] is an open loop that runs next to another
+//! workload and measures the latency under the load of that workload.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -23,7 +24,7 @@ pub enum Schedule {
     Closed {
         /// Number of outstanding requests.
         outstanding: u32,
-        /// Time from a response to the request that replaces it.
+        /// Time from a response to the next request, which replaces the answered one.
         think: Duration,
     },
     /// At an interval (open loop). The requests of different connections are evenly spaced within
@@ -49,7 +50,7 @@ pub struct RequestConfig {
     pub connections: u32,
     /// When requests are due.
     pub schedule: Schedule,
-    /// The phases, as a number of requests or as a time.
+    /// The phases. Each lasts for a number of requests per connection, or for a time.
     pub phases: Phases,
 }
 
@@ -94,7 +95,7 @@ impl RequestShape {
     }
 }
 
-/// Requests of several connections, due by a schedule.
+/// The requests of several connections, which become due by a schedule.
 #[derive(Clone, Debug)]
 struct Requests {
     shape: RequestShape,
@@ -127,7 +128,7 @@ impl Requests {
         Self { shape, schedule, limit: Limit::NONE, lines, outbox, wake: Time::NEVER }
     }
 
-    /// Starts the schedule now, as far as `limit` allows.
+    /// Starts the schedule now, and plans requests as far as `limit` allows.
     fn start(&mut self, now: Time, limit: Limit) {
         self.limit = limit;
         let connections = self.lines.len() as u64;
@@ -147,7 +148,7 @@ impl Requests {
         self.look_ahead();
     }
 
-    /// Continues the schedule as far as `limit` allows.
+    /// Continues the schedule, and plans requests as far as `limit` allows.
     fn go_on(&mut self, limit: Limit) {
         self.limit = limit;
         for line in &mut self.lines {
@@ -201,7 +202,7 @@ impl Requests {
         Action::Write { connection: connection as u32, bytes: self.shape.request_bytes }
     }
 
-    /// Handles received bytes. Returns whether they completed a response.
+    /// Handles received bytes. Returns whether a response is now complete.
     fn received(&mut self, now: Time, connection: u32, total: u64) -> bool {
         let line = &mut self.lines[connection as usize];
         let answers = total / self.shape.response_bytes - line.received / self.shape.response_bytes;
@@ -264,7 +265,7 @@ impl RequestClient {
         self.begin_phase(now, limit);
     }
 
-    /// Takes the step of the phases that is due, if any.
+    /// Takes the step to the next phase, if this step is due.
     fn turn(&mut self, now: Time) {
         match self.sequence.turn(now) {
             Some(Turn::Measure(limit)) => {
@@ -322,8 +323,8 @@ impl Traffic for RequestClient {
     }
 
     fn received(&mut self, now: Time, connection: u32, _before: u64, total: u64) -> bool {
-        // A driver may report bytes that arrived after the end of the phase before it polls for
-        // that end.
+        // A driver may report bytes that arrived after the end of the phase before it polls for the
+        // end of the phase.
         if self.sequence.due() <= now && !self.sequence.is_to_be_told() {
             self.turn(now);
         }

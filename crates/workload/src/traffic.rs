@@ -2,12 +2,12 @@
 
 use netstudy_units::{Duration, Time};
 
-/// An application's next action. The application numbers its connections from 0; the set-up knows
-/// the peer of each.
+/// An application's next action. The application numbers its connections from 0; the peer of each
+/// connection is configured outside of the application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Opens a connection to its peer. If the peer opens it and the application has
-    /// [`Traffic::REOPENS`], it listens for the connection instead.
+    /// Opens a connection to its peer. If the peer is the side that opens the connection, and
+    /// [`Traffic::REOPENS`] is true, the application listens for the connection instead.
     Open {
         /// The connection.
         connection: u32,
@@ -19,13 +19,14 @@ pub enum Action {
         /// Number of bytes.
         bytes: u64,
     },
-    /// Reads some of the bytes that it has left unread on a connection: see
+    /// Reads some of the bytes that the application has left unread on a connection: see
     /// [`Traffic::READS_LATER`].
     Read {
         /// The connection.
         connection: u32,
     },
-    /// Closes its direction of a connection: written data still arrives.
+    /// Closes the application's direction of a connection. Data that is already written still
+    /// arrives.
     Close {
         /// The connection.
         connection: u32,
@@ -42,7 +43,7 @@ pub enum Action {
     /// The warm-up continues until the time set by [`Traffic::go`], when the measuring phase
     /// begins.
     Ready,
-    /// A phase has ended for this host, which waits for [`Traffic::go`].
+    /// A phase has ended for this host, and the host waits for [`Traffic::go`].
     Hold,
 }
 
@@ -66,32 +67,33 @@ pub enum Sample {
         bytes_sent: u64,
         /// When it was due.
         started: Time,
-        /// When the first byte of its data was received or sent; none: not observed.
+        /// When the first byte of the transfer's data was received or sent; none: not observed.
         first_byte: Option<Time>,
-        /// When its last byte had arrived, or the receiving application had confirmed it.
+        /// When the last byte of the transfer had arrived, or when the receiving application had
+        /// confirmed the transfer.
         ended: Time,
     },
     /// The log-in of an FTP session.
     LogIn {
-        /// The connection of its files.
+        /// The connection on which the session transfers its files.
         connection: u32,
-        /// Time until its control connection was open.
+        /// How long it took to open the session's control connection.
         connect: Duration,
-        /// Time from then until it was ready for transfers.
+        /// Time from then until the session was ready for transfers.
         login: Duration,
     },
     /// A request and its response.
     Request {
         /// Its connection.
         connection: u32,
-        /// When it was due: lateness counts as waiting (no coordinated omission).
+        /// When the request was due. A late start counts as waiting time (no coordinated omission).
         intended: Time,
         /// When the last byte of the response had arrived.
         ended: Time,
     },
 }
 
-/// Bytes that a peer still has to send of its current or requested message.
+/// The message that a peer is sending or must send, and how much of it is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// Number of the message on its connection, from 1.
@@ -103,44 +105,44 @@ pub struct Owed {
 }
 
 impl Owed {
-    /// The missing rest of a partly received request. The peer sends requests of `bytes` each, and
-    /// `received` bytes have arrived in total.
+    /// The missing rest of a partly received request, if the peer sends requests of `bytes` each
+    /// and `received` bytes have arrived in total.
     pub(crate) fn of_request(received: u64, bytes: u64) -> Option<Self> {
         let begun = received % bytes;
         (begun > 0).then(|| Self::of_response(received, bytes))
     }
 
-    /// The missing rest of the current message of a peer that owes messages of `bytes` each;
+    /// The missing rest of the current message, if the peer must send messages of `bytes` each and
     /// `received` bytes have arrived in total.
     pub(crate) const fn of_response(received: u64, bytes: u64) -> Self {
         Self { message: received / bytes + 1, bytes, missing: bytes - received % bytes }
     }
 }
 
-/// One host's application, as a pure state machine. Hosts communicate only through bytes on
-/// connections.
+/// One host's application, as a pure state machine. The applications of different hosts communicate
+/// only through bytes on connections.
 ///
 /// The driver reports events (`opened`, `received`, `acknowledged`, `closed`); [`Self::poll`]
-/// returns all actions of the application. The driver calls it when [`Self::next_action`] is due,
-/// until it returns none. Events are reported in the order of time. If an event returns `true`,
-/// [`Self::next_action`] may be earlier than before; if it returns `false`, the driver need not
-/// check.
+/// returns all actions of the application. When [`Self::next_action`] is due, the driver calls
+/// [`Self::poll`] until it returns none. Events must be reported in the order of time. If the
+/// function of an event returns `true`, [`Self::next_action`] may be earlier than before; if it
+/// returns `false`, the driver need not check.
 pub trait Traffic {
-    /// Whether the driver reports acknowledged bytes to the application; costs nothing if false. A
-    /// driver that does not see each acknowledgment reports them before it calls [`Self::poll`] for
-    /// a timed action.
+    /// Whether the driver reports acknowledged bytes to the application; if false, this costs
+    /// nothing. A driver that does not see each acknowledgment reports the acknowledged bytes
+    /// before it calls [`Self::poll`] for a timed action.
     const HEARS_ACKNOWLEDGMENTS: bool = false;
 
-    /// Whether a closed connection may be opened again; costs nothing if false. The reopened
+    /// Whether a closed connection may be opened again; if false, this costs nothing. The reopened
     /// connection is a new one between the same ends, and its bytes are counted from 0.
     const REOPENS: bool = false;
 
     /// Whether the application may leave received bytes unread, which shrinks TCP's receive window.
-    /// If false, it reads all bytes at once, and this costs nothing.
+    /// If false, the application reads all bytes at once, and the feature costs nothing.
     const READS_LATER: bool = false;
 
     /// True for applications that send few packets. For them, the simulator compiles one general
-    /// packet path instead of a faster path per kind of network, which makes the engine smaller.
+    /// packet path instead of a faster path per kind of network, which makes the program smaller.
     const PREFERS_SMALL_CODE: bool = false;
 
     /// Received bytes of a connection that the application has left unread. The number may decrease
@@ -152,7 +154,7 @@ pub trait Traffic {
     /// Time of the next action; [`Time::NEVER`] if there is none.
     fn next_action(&self) -> Time;
 
-    /// The next action due at `now`; none: no further action.
+    /// The next action that is due at `now`; none: no further action is due.
     fn poll(&mut self, now: Time) -> Option<Action>;
 
     /// The controller lets the application continue. After [`Action::Hold`] it continues at once,
@@ -167,8 +169,8 @@ pub trait Traffic {
         false
     }
 
-    /// Reports that the connection has delivered `total` bytes since it was opened, `before` of
-    /// them before this event.
+    /// Reports that the connection has delivered `total` bytes since it was opened; before this
+    /// event, it had delivered `before` bytes.
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool;
 
     /// Reports that the peer's TCP has acknowledged `total` bytes since the connection was opened.
@@ -176,7 +178,7 @@ pub trait Traffic {
         false
     }
 
-    /// Total time so far during which the connection had requested data outstanding.
+    /// Total time so far during which data requested on the connection was outstanding.
     fn receiving(&self, _connection: u32) -> Duration {
         Duration::ZERO
     }
@@ -186,9 +188,9 @@ pub trait Traffic {
         false
     }
 
-    /// The missing rest of the message that the peer owes on a connection that has delivered
-    /// `received` bytes; none: nothing is owed. Drivers use it to decide whether to wait, and in
-    /// their messages.
+    /// The missing rest of the message that the peer must send on a connection which has delivered
+    /// `received` bytes; none: the peer need not send anything. Drivers use this to decide whether
+    /// to wait, and in their messages.
     fn owed(&self, _connection: u32, _received: u64) -> Option<Owed> {
         None
     }

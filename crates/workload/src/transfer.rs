@@ -1,12 +1,12 @@
 //! Plain TCP transfers: a client gets bytes from servers, puts bytes to them, or both at once.
 //!
-//! A transfer is an exchange of two messages on a connection. Get: a request, answered with the
+//! A transfer is an exchange of messages on a connection. Get: a request, answered with the
 //! payload. Put: the payload, confirmed by the server's application when it has received all of it,
 //! as in FTP. Both: a request followed at once by the payload; the server starts to send its own
 //! payload when it has the request, and confirms the client's payload. A stream is a series of such
 //! exchanges, one for each chunk. Several exchanges are in progress at a time, so that neither end
-//! runs out of bytes to send, and memory stays bounded. A stream ends when no further chunk is
-//! started. Each end knows its position from its own byte counts.
+//! runs out of bytes to send, and memory stays bounded. To end a stream, the client starts no
+//! further chunk. Each end knows from its own byte counts how far the exchanges have come.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -24,7 +24,7 @@ pub enum Direction {
     Get,
     /// From the client to the server.
     Put,
-    /// Both directions at once over the same connection, each with the whole size.
+    /// Both directions at once over the same connection; each direction transfers the whole size.
     Both,
 }
 
@@ -38,9 +38,9 @@ pub enum TransferSize {
         /// Payload of an exchange. A smaller value causes more requests and confirmations; a larger
         /// value leaves more bytes in flight when the time is over.
         chunk_bytes: u64,
-        /// Payload of the exchanges in progress at a time, rounded down to chunks, at least one
-        /// chunk. A value below the bandwidth-delay product plus the queues of the path limits the
-        /// throughput; a larger value prolongs the end of the phase.
+        /// Total payload of the exchanges that are in progress at a time, rounded down to whole
+        /// chunks, but at least one chunk. A value below the bandwidth-delay product plus the
+        /// queues of the path limits the throughput; a larger value prolongs the end of the phase.
         ahead_bytes: u64,
     },
 }
@@ -101,7 +101,7 @@ impl TransferShape {
         matches!(self.size, TransferSize::Stream { .. })
     }
 
-    /// Payload among the first `bytes` that the client sends.
+    /// How many of the first `bytes` that the client sends are payload.
     const fn payload_sent(&self, bytes: u64) -> u64 {
         if !self.sends() {
             return 0;
@@ -110,7 +110,7 @@ impl TransferShape {
         bytes / self.asked() * self.payload() + begun
     }
 
-    /// Payload among the first `bytes` that the server sends.
+    /// How many of the first `bytes` that the server sends are payload.
     fn payload_received(&self, bytes: u64) -> u64 {
         if !self.receives() {
             return 0;
@@ -136,11 +136,11 @@ impl TransferShape {
 pub struct TransferConfig {
     /// The shape of each transfer.
     pub shape: TransferShape,
-    /// Connections of the client; transfers on a connection follow each other.
+    /// Connections of the client. On each connection, one transfer follows the other.
     pub connections: u32,
     /// Time from the end of a transfer to the start of the next one.
     pub pause: Duration,
-    /// The phases, as a number of transfers or as a time.
+    /// The phases. Each lasts for a number of transfers per connection, or for a time.
     pub phases: Phases,
 }
 
@@ -204,7 +204,7 @@ enum State {
         /// Bytes transferred on the connection before the stream started to count.
         before: Carried,
     },
-    /// The time of a stream is over, but its last chunks are still in flight.
+    /// The time of a stream is over, but the last chunks of the stream are still in flight.
     Ending,
 }
 
@@ -233,7 +233,7 @@ pub struct TransferClient {
     limit: Limit,
     flows: Vec<Flow>,
     outbox: Outbox,
-    /// When the next transfer starts, or the time of streams is over.
+    /// When the next transfer starts, or when the time of the streams is over.
     wake: Time,
 }
 
@@ -264,8 +264,8 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Sets the time of the next action. Ends the phase if its time is over and nothing is in
-    /// flight.
+    /// Sets the time of the next action. Ends the current phase if the phase's time is over and
+    /// nothing is in flight.
     fn look_ahead(&mut self, now: Time) {
         let stream_end =
             if self.config.shape.is_stream() { self.limit.deadline } else { Time::NEVER };
@@ -334,7 +334,7 @@ impl TransferClient {
         self.look_ahead(now);
     }
 
-    /// Reports the end of the measuring phase, if its time is over.
+    /// Reports the end of the measuring phase, if the time of this phase is over.
     fn end_time(&mut self, now: Time) {
         if let Some(Turn::Over) = self.sequence.turn(now) {
             self.outbox.push(now, Action::Over);
@@ -360,7 +360,7 @@ impl TransferClient {
         self.outbox.push(now, Action::Write { connection: connection as u32, bytes });
     }
 
-    /// Samples the bytes that a stream has transferred until now.
+    /// Creates a sample with the bytes that a stream has transferred until now.
     fn sample_stream(&mut self, now: Time, connection: usize, started: Time, before: Carried) {
         let (shape, total) = (&self.config.shape, self.flows[connection].carried());
         let sample = Sample::Transfer {
@@ -409,7 +409,7 @@ impl TransferClient {
 }
 
 impl Traffic for TransferClient {
-    /// Needed to count the bytes of a stream when its time is over.
+    /// Acknowledgments are needed to count the bytes of a stream when its time is over.
     const HEARS_ACKNOWLEDGMENTS: bool = true;
 
     fn next_action(&self) -> Time {
@@ -460,7 +460,7 @@ impl Traffic for TransferClient {
             }
             State::Busy { started, .. } => {
                 // A driver may report bytes that arrived after the end of the phase before it polls
-                // for that end.
+                // for the end of the phase.
                 self.end_time(now);
                 self.sample_transfer(now, connection, started);
                 self.end_transfer(now, connection);

@@ -1,1 +1,2 @@
-"""From records to findings: arrays in, frozen dataclasses out. Nothing here prints or draws."""
+"""Computes findings from records: functions take arrays and return frozen dataclasses. Nothing here
+prints or draws."""

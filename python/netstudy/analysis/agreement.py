@@ -1,4 +1,4 @@
-"""How well the values that a study simulates or measures agree with published values."""
+"""How well a study's own values, simulated or measured, agree with published values."""
 
 from __future__ import annotations
 
@@ -20,15 +20,17 @@ from netstudy.wire import Level
 
 @dataclass(frozen=True)
 class Beside:
-    """A published value paired with the study's own value, simulated or measured; None: missing."""
+    """A published value and the study's own value, simulated or measured; each is None if
+    missing."""
 
     x: Level | None
     published: float | None
     estimate: Estimate | None
     redrawn: Floats | None = field(default=None, repr=False, compare=False)
-    """The study's own value in each resampled set of runs; None if resampling is impossible."""
+    """The study's own value, computed from each resampled set of runs; None if resampling is
+    impossible."""
     fitted: bool = False
-    """Whether a profile was fitted to the published value, so that agreement is no evidence."""
+    """Whether a profile was fitted to the published value: then agreement proves nothing."""
     because: str | None = None
     """The reason that the study gives for the difference."""
 
@@ -61,7 +63,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Agreement:
-    """Published and own values of one metric at one level, along x."""
+    """The published values and the study's own values of one metric at one level, along x."""
 
     metric: Metric
     level: Level | None
@@ -76,7 +78,8 @@ class Agreement:
 
     @property
     def off_zero(self) -> tuple[Beside, ...]:
-        """Rows whose published value is 0 and whose own value is not: they have no `error_pct`."""
+        """Rows whose published value is 0 although the study's own value is not: they have no
+        `error_pct`."""
         return tuple(row for row in self.rows if row.published == 0 and row.own)
 
     @property
@@ -87,7 +90,8 @@ class Agreement:
 
     @property
     def median_abs_pct_interval(self) -> Interval | None:
-        """95 % interval of `median_abs_pct`, from resampled runs; None if a row has none."""
+        """95 % interval of `median_abs_pct`, from resampled runs; None if some row cannot be
+        resampled."""
         middle = self.median_abs_pct
         if middle is None:
             return None
@@ -110,7 +114,8 @@ class Agreement:
 
 @dataclass(frozen=True)
 class RatioAgreement:
-    """The ratio of a metric between two levels at one x, published and from the study itself."""
+    """The ratio of a metric between two levels at one x: as published, and as found by the
+    study."""
 
     metric: Metric
     x: Level | None
@@ -137,8 +142,8 @@ class OrderAgreement:
     level: Level
     base: Level
     compared: int
-    """Number of rows in which the two levels differ by more than the noise, both as published and
-    in the study."""
+    """Number of rows in which the two levels differ by more than the noise in the publication and
+    also in the study."""
     same: int
     """Number of these rows in which study and publication have the same order."""
 

@@ -1,9 +1,9 @@
 """The base (100 %) of relative metrics, which are percentages of a value in a base row.
 
-The key `normalise` of a table names the base row. Factors outside the rows and columns split a
-table into several, each with its own base. If a factor grows, the base is taken at the last level
-that gains. Without `normalise`, the base is the first row, or without a table the first cell, that
-has a value.
+The key `normalise` of a table names the base row. Factors that are neither rows nor columns split a
+table into several tables, each with its own base. If a factor grows, the base is taken at the last
+level with a gain. Without `normalise`, the base is the first row that has a value; without a table,
+it is the first cell that has one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, float]]:
-    """Cell of a test case, by its identity -> relative metric -> its base value (100 %)."""
+    """`id()` of a cell of the test case -> name of a relative metric -> the base value (100 %)."""
     rows, relatives = cells.of_case(case), cells.workload.relatives
     found: dict[int, dict[str, float]] = {}
     for relative in relatives:
@@ -41,8 +41,8 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
 
 
 def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | None, Normal]:
-    """The first table of a test case that normalises one of these metrics, and how; else the first
-    table that shows one of them."""
+    """The first table of a test case that normalises one of these metrics, with its `normalise`
+    entry; else the first table that shows one of them."""
     tables = [one for one in study.report.tables if one.case in (None, case)]
     for table in tables:
         normals = {str(name): normal for name, normal in table.normalise.items()}
@@ -56,8 +56,8 @@ def _asked(study: Study, case: str, names: Collection[str]) -> tuple[Table | Non
 
 
 def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relative]) -> Metric:
-    """The metric whose value in the base row is 100 %: the metric that `by` names, else the metric
-    that the relative one is computed from."""
+    """The metric whose value in the base row counts as 100 %: the metric named by `by`, else the
+    metric from which the relative metric is computed."""
     named = {name: one.of for one in relatives for name in (one.metric.name, one.of.name)}
     return named.get(str(normal.by), relative.of)
 
@@ -65,8 +65,8 @@ def _base_metric(normal: Normal, relative: Relative, relatives: Sequence[Relativ
 def _held_together(
     study: Study, case: str, rows: Sequence[CellRow], table: Table | None
 ) -> Iterator[list[CellRow]]:
-    """The cells grouped by printed table: its cells have equal levels of all factors other than its
-    rows, its columns and the growing factor."""
+    """Groups the cells by printed table. All cells of a table have the same levels, except of the
+    factors in its rows and columns and of the growing factor."""
     if table is None:
         yield list(rows)
         return
@@ -103,8 +103,8 @@ def _by_place(
 def _settling(
     study: Study, case: str, table: Table | None, cells: CellTable
 ) -> Callable[[Sequence[CellRow]], Sequence[CellRow]]:
-    """A function that picks the cells to show in a table row: if a factor grows outside the table's
-    rows, only the last level that gains; else all."""
+    """A function that picks the cells to show in a table row: all of them, unless a factor grows
+    that is not among the row factors; then only the last level with a gain."""
     growing = next((one.growing for one in study.cases if one.name == case), None)
     if growing is None or growing.growth is None or table is None or growing.name in table.rows:
         return lambda rows: rows

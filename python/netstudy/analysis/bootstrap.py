@@ -1,9 +1,9 @@
 """The uncertainty of a number that combines many cells: a bootstrap over replicates.
 
 Each cell is a stratum whose runs are drawn with replacement. With n runs the plain bootstrap gives
-only (n - 1)/n of the variance: a fifth is missing with 5 runs. The distance of every draw from the
-cell's own value is therefore stretched by √(n/(n - 1)) (Rao & Wu 1988, Resampling inference with
-complex survey data).
+only (n - 1)/n of the variance, for example four fifths with 5 runs. The distance of every draw from
+the cell's own value is therefore multiplied by √(n/(n - 1)) (Rao & Wu 1988, Resampling inference
+with complex survey data).
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ SEED = 20_260_102
 def resampled(cell: CellRow, metric: Metric) -> Floats | None:
     """The metric's value in `RESAMPLES` resampled sets of the cell's runs.
 
-    All metrics of a cell share the same draws; other cells have their own. None with fewer than two
-    runs, for values that are not ratios of sums, such as percentiles, and for metrics that were not
-    measured.
+    All metrics of a cell share the same draws; different cells have different draws. None with
+    fewer than two runs, if the metric was not measured, or if it is not a ratio of sums (a
+    percentile, for example).
     """
     value = cell.value(metric)
     if value is None:
@@ -58,9 +58,9 @@ def _stream(cell: CellRow) -> np.random.Generator:
 def bootstrap_interval(value: float, redrawn: Floats) -> Interval:
     """The union of the percentile and the basic interval (Davison & Hinkley 1997, 5.2).
 
-    Noise can only increase an absolute error, so resampled medians of absolute errors lie above the
-    actual one. The basic interval corrects this bias and may miss the value; the percentile
-    interval contains the bias twice. Their union is wide enough and contains the value.
+    Noise tends to increase absolute errors, so resampled medians of absolute errors lie above the
+    actual median. The basic interval corrects this bias but may miss the value; the percentile
+    interval contains the bias twice. The union of both is wide enough and contains the value.
     """
     tail = (1 - CONFIDENCE) / 2
     low, high = (float(end) for end in np.quantile(redrawn, [tail, 1 - tail]))

@@ -1,12 +1,14 @@
 """Finds the bottleneck of throughput: the utilisation of each candidate compared with its limit.
 
-A candidate counts as at its limit if it uses at least the share `near` (set by the study) of it.
-It is the bottleneck if it is the only measured candidate at its limit; with several, or none, the
-question stays open. A candidate that was not measured is not ruled out. A candidate without a known
-limit is ruled out only if it carried more in another cell over the same links.
+A candidate counts as at its limit if it uses at least the share `near` of that limit (`near` is set
+by the study). If exactly one measured candidate is at its limit, it is the bottleneck; with several
+or none, the question stays open. A candidate that was not measured is not ruled out. A candidate
+without a known limit is ruled out only if its value was larger in another cell that uses the same
+links.
 
-One of several CPUs may be saturated while the others idle. Without counters of each CPU, only
-bounds of the busiest one are known: at least the mean, and at most all of the CPU time spent.
+One of several CPUs may be saturated while the others idle. If CPUs are not counted one by one, only
+bounds are known for the busiest CPU: it is at least as busy as the mean of all CPUs, and at most it
+spent all of the CPU time alone.
 """
 
 from __future__ import annotations
@@ -43,9 +45,10 @@ class Candidate:
 
     name: str
     metric: Metric | None = None
-    """The metric that was read, on the fullest of several hosts; None: not measured."""
+    """The metric that was read; with several hosts, on the one nearest to its limit. None: not
+    measured."""
     where: str | None = None
-    """The host or link that the value is from, if there are several."""
+    """The host or link with this value, if there are several."""
     value: float | None = None
     """In the metric's unit."""
     limit: float | None = None
@@ -72,10 +75,11 @@ class Limits:
     factor: str | None
     """The factor along which throughput grows; None: there is none."""
     grows: bool
-    """Whether throughput still grows at the last level: then perhaps no candidate is full yet."""
+    """Whether throughput still grows at the last level: then perhaps no candidate has reached its
+    limit."""
     near_pct: float
     candidates: tuple[Candidate, ...]
-    """The fullest first; unmeasured candidates last."""
+    """Ordered by their share of the limit, the highest first; unmeasured candidates last."""
 
     @property
     def reached(self) -> tuple[Candidate, ...]:
@@ -97,8 +101,8 @@ class Limits:
 
 
 def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
-    """The limits at each setting of the factors other than the load; without a load factor, in the
-    best cell."""
+    """The limits at each setting of the factors other than the load; without a load factor, only
+    those in the cell with the best throughput."""
     found = list(cells.growths(cells.load))
     for growth in found:
         yield _of_growth(asked, cells, growth)
@@ -108,9 +112,10 @@ def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
 
 
 def _of_growth(asked: Bottleneck, cells: Cells, growth: Growth) -> Limits:
-    """The limits at the best level of the plateau. If several candidates are full there, looks for
-    another level of the plateau with the same throughput, within the noise, at which only one of
-    them is full: there the others have spare capacity, so they are not the limit."""
+    """The limits at the best level of the plateau. If several candidates are at their limits there,
+    looks for another level of the plateau that has the same throughput, within the noise, and only
+    one of these candidates at its limit: the others have spare capacity there, so they are not the
+    bottleneck."""
     metric, plateau = growth.metric, (growth.last_gain, *growth.beyond)
     best = _best(plateau, metric) or growth.last_gain
     first = _limits(asked, cells, best, growth)
@@ -133,7 +138,7 @@ def _is_alike(row: CellRow, best: CellRow, cells: Cells) -> bool:
 
 
 def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:
-    """The row with the best value, where candidates are fullest; of several, the first."""
+    """The row with the best value of the metric; the first of equal ones."""
     known = [(value, row) for row in rows if (value := row.value(metric)) is not None]
     most = min if metric.direction == "lower" else max
     return most(known, key=lambda one: one[0])[1] if known else None
@@ -175,7 +180,7 @@ def _fullest_first(one: Candidate) -> tuple[int, float]:
 
 
 Member = tuple[str | None, MetricName]
-"""A host (None if there is only one to choose from), and the metric to read there."""
+"""A host, and the metric to read there; the host is None if there is only one."""
 _OF_HOSTS: Final = (
     ("packet CPU of {name}", "packet_cpu_pct"),
     ("disk of {name}", "disk_busy_pct"),
@@ -216,7 +221,8 @@ class _Look:
             yield self._without_limit(name, members) if found.metric is None else found
 
     def _without_limit(self, name: str, members: Sequence[Member]) -> Candidate:
-        """A candidate without a known limit: ruled out if it carried more in another cell."""
+        """Checks a candidate without a known limit: it is ruled out if its value was larger in
+        another cell."""
         read = [(who, metric_named(one, self.cells.table.vocabulary)) for who, one in members]
         known = [
             (value, who, metric)
@@ -240,7 +246,8 @@ class _Look:
         )
 
     def _most_elsewhere(self, metric: Metric) -> tuple[float, str] | None:
-        """The largest value in other cells over the same links, and that cell's levels."""
+        """The largest value of the metric in other cells that use the same links, and the levels of
+        that cell."""
         links = self.network.links
         found = [
             (value, row)
@@ -256,7 +263,7 @@ class _Look:
         return value, ", ".join(f"{name} {level_text(v)}" for name, v in row.treatment.items())
 
     def _members(self, name: MetricName) -> list[Member]:
-        """The metric of each host of a group."""
+        """The hosts that the scope of a metric covers, and the name of the metric at each host."""
         if name.scope is None or not self.network.nodes:
             return [(None, name)]
         node, towards = name.scope.node, name.scope.towards
@@ -273,7 +280,8 @@ class _Look:
     # ---- candidates of any study
 
     def standard(self) -> Iterator[Candidate]:
-        """CPUs, disks, buses and windows of hosts; links; switches; and the machine below them."""
+        """The candidates of any study: CPUs, disks, buses and windows of hosts; links; switches;
+        and the machine that they all run on."""
         if not self.network.nodes:
             yield from self._of_published()
             return
@@ -323,7 +331,7 @@ class _Look:
         return next((one for one in known if one is not None), None)
 
     def _one_cpu(self, group: str, mean_pct: float, cpus: float) -> Candidate:
-        """The busiest CPU, where only the total of all CPUs was counted."""
+        """A candidate for the busiest CPU of a host that counted only the total of all CPUs."""
         most = min(100.0, mean_pct * cpus)
         is_open = most >= self.near_pct
         return Candidate(
@@ -335,7 +343,8 @@ class _Look:
         )
 
     def _links(self, groups: Sequence[str]) -> Iterator[Candidate]:
-        """For each pair of groups or switches, in each direction: the fullest of its links."""
+        """For each pair of groups or switches, in each direction: the link with the highest
+        utilisation."""
         found: dict[str, list[tuple[str | None, MetricName, MetricName]]] = {}
         for link in self.network.links:
             for near, far in (link.ports, link.ports[::-1]):
@@ -357,8 +366,8 @@ class _Look:
         return found.name, isinstance(found, Switch)
 
     def _read_at(self, near: str, far: str) -> tuple[MetricName, MetricName]:
-        """The utilisation from near to far, as a switch port counts it (preferred) and as the host
-        at the other end does."""
+        """Two metrics of the utilisation from near to far: as counted at the switch port
+        (preferred), and as counted by the host at the other end."""
         if isinstance(self.network.node(far), Switch):
             of_switch = MetricName(Scope(far, near), "port_in_utilisation_pct")
             return of_switch, MetricName(Scope(near, far), "send_utilisation_pct")
@@ -367,7 +376,7 @@ class _Look:
 
     def _switch(self, switch: Switch, full: Sequence[str]) -> Candidate:
         """A switch has no utilisation: it forwards every frame or drops it. Drops at the port of a
-        full link are counted as an effect of that link."""
+        link that is at its limit are attributed to the link."""
         metric = node_metric(_at(switch.name, "port_drops"))
         dropped = self.row.value(metric)
         name = _switch_title(switch.name)
@@ -420,7 +429,8 @@ class _Look:
         limit: float | None,
         several: Sequence[object] | None = None,
     ) -> Candidate:
-        """The candidate at its fullest host or link; not measured if one of them has no value."""
+        """The candidate as measured at the host or link with the highest share of the limit; counts
+        as not measured if some host or link has no value."""
         found = [self._one(name, who, metric, limit) for who, metric in members]
         known = [one for one in found if one is not None]
         if not known or len(known) < len(found):
@@ -480,7 +490,7 @@ def _of_drops(dropped: float, full: Sequence[str]) -> str:
 
 
 def _published_names(near: str, far: str, *, is_switch: bool) -> tuple[MetricName, ...]:
-    """The metrics of one direction of a link that a publication may give."""
+    """The metrics that a publication may give for one direction of a link."""
     if is_switch:
         of_switch = MetricName(Scope(far, near), "port_in_mbps")
         return of_switch, MetricName(Scope(near, far), "send_mbps"), _at(near, "send_mbps")
@@ -493,7 +503,7 @@ def _at(node: str, base: str) -> MetricName:
 
 
 def _nowhere(one: Candidate) -> Candidate:
-    """The candidate without the name of its host or link, for a candidate with only one."""
+    """The candidate without `where`: the host or link needs no name if there is only one."""
     return Candidate(**{**one.__dict__, "where": None})
 
 

@@ -1,8 +1,10 @@
-"""Whether data cross the wire: goodput compared with the line rate, and interface counters.
+"""Checks whether data cross the wire, by comparing goodput with the line rate, and by interface
+counters.
 
-Both are checked at every placement of the endpoints, and neither decides by itself. Payload faster
-than the line did not cross it; slower payload may have gone either way. Interfaces that carried
-fewer bytes than the payload did not carry it. Published runs have no counters.
+Both checks are made at every placement of the endpoints, and neither decides by itself. Payload
+that was faster than the line did not cross it; slower payload may or may not have crossed it. If
+the interfaces counted fewer bytes than the payload has, the payload bypassed them. Published runs
+have no counters.
 """
 
 from __future__ import annotations
@@ -31,10 +33,11 @@ Verdict = Literal["bypasses", "touches", "faster, not counted", "slower, not cou
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """Payload and counters of one placement of the endpoints, over all its cells."""
+    """Payload rates and counters for one placement of the endpoints, over all its cells."""
 
     held: Treatment
-    """The levels that all of its cells share and some other cell does not."""
+    """The levels that all cells of this placement have in common, without levels that every cell of
+    the test case has."""
     line_mbps: float
     """The highest payload rate that the line between the two ends can carry."""
     fastest: CellRow
@@ -44,8 +47,8 @@ class Crossing:
     largest_mbps: float
     """Payload rate of the fastest repetition of all cells."""
     carried: tuple[float, ...]
-    """For each run, bytes at the interfaces of the busier end ÷ payload; empty where counters are
-    missing."""
+    """For each run: bytes at the interfaces of the busier end ÷ payload bytes; empty if some run
+    lacks counters."""
 
     @property
     def is_faster(self) -> bool:
@@ -54,8 +57,9 @@ class Crossing:
 
     @property
     def is_steady(self) -> bool:
-        """Whether payload and counters are each consistent: no repetition was faster than the line,
-        or all of one cell were; and the interfaces carried every run's payload, or no run's."""
+        """Whether the payload rates are consistent, and the counters as well. Rates: either no
+        repetition was faster than the line, or every repetition of some cell was. Counters: the
+        interfaces carried the payload of all runs, or of none."""
         one_way = self.is_faster or self.largest_mbps <= self.line_mbps
         return one_way and len({share < 1 for share in self.carried}) < 2
 
@@ -111,7 +115,7 @@ def _places(study: Study, row: CellRow) -> tuple[Topology, tuple[Place, ...]]:
 
 
 def _common(rows: Sequence[CellRow], every: Sequence[CellRow]) -> Treatment:
-    """Levels that all of these cells share and some other cell does not."""
+    """Levels that all of the cells `rows` have in common, without levels that every cell has."""
     first = rows[0].treatment
     return {
         name: level
@@ -144,7 +148,7 @@ def _crossing(
 
 
 def _payload_mbps(study: Study, table: CellTable, row: CellRow, run: RunSample) -> float | None:
-    """Goodput of a run; if only a time was published, the size of a sample ÷ that time."""
+    """Goodput of a run; if only a time was published, the size of a sample divided by that time."""
     workload = table.workload
     measured = None if workload.bounded is None else workload.bounded.reading.of_run(run)
     if measured is not None or workload.timed is None:
@@ -173,7 +177,8 @@ def _of_network(row: CellRow) -> float:
 
 
 def _links(network: Network, members: Sequence[str]) -> list[tuple[Port, Port]]:
-    """The links of these members, each once, as two ports: the host's, and the one opposite."""
+    """The links of these members, each once, as two ports: the port of the host, and the port at
+    the other end."""
     found = {
         (end.node, end.name): (end, far)
         for member in members
@@ -185,8 +190,8 @@ def _links(network: Network, members: Sequence[str]) -> list[tuple[Port, Port]]:
 
 
 def _of_topology(study: Study, row: CellRow) -> float | None:
-    """Like `_of_network`, but for a published study, from the links of its topology; None if only a
-    profile gives a rate."""
+    """Like `_of_network`, but for a published study: uses the links of its topology. None if a rate
+    is given only by a profile."""
     topology, places = _places(study, row)
     found = [_link_mbps(topology, place) for place in places]
     known = [one for one in found if one is not None]
@@ -213,8 +218,8 @@ def _is_at(link: Link, group: str, interface: str | None) -> bool:
 
 
 def _carried(table: CellTable, run: RunSample) -> float | None:
-    """Bytes at the interfaces of the clients, or of the servers if they carried more, ÷ payload.
-    None if counters of either end are missing."""
+    """Bytes at the interfaces of the clients or of the servers, whichever is larger, divided by the
+    payload bytes. None if counters of either end are missing."""
     metric = table.workload.bounded
     goodput = None if metric is None else metric.reading.of_run(run)
     if not goodput or not run.measure_s or not run.planned.network.nodes:

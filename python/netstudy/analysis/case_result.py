@@ -67,7 +67,8 @@ class CaseResult:
     layout: Layout
     panels: tuple[PanelResult, ...]
     loops: tuple[GrownLoop, ...]
-    """The growing factor's loop at each combination of the other factors; empty if none grows."""
+    """The loop of the growing factor at each combination of the other factors; empty if no factor
+    grows."""
     holes: tuple[tuple[Treatment, str], ...]
     """Treatments that are not run, with the reason that the study gives."""
 
@@ -99,7 +100,7 @@ def case_result(
             _panel(panel, cells, comparing, margin_pct, published, here) for panel in laid.panels
         ),
         loops=tuple(one for one in loops if one.loop.case == case.name),
-        # Holes at levels that the command line left out (--only) are no finding of this run.
+        # Holes at levels that the command line left out (--only) say nothing about this run.
         holes=tuple(
             (treatment, reason)
             for treatment, reason in reasoned_holes(case)
@@ -139,7 +140,7 @@ def _panel(
 
 
 def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
-    """One table for each metric and each level except the base; none if the base is missing."""
+    """One table for each metric and each level except the base; no table if the base is missing."""
     if comparing.base not in panel.series_levels:
         return
     for metric in comparing.on:
@@ -162,7 +163,7 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
 
 def verdicts_by_cells(cases: Iterable[CaseResult]) -> Verdicts:
     """Every verdict, by its metric, cell and base cell; if several test cases compare the same
-    cells, the first case's verdict."""
+    cells, the verdict of the first."""
     found: dict[tuple[str, CellRow, CellRow], Comparison] = {}
     for result in (one for case in cases for one in case.panels):
         for table in result.verdicts:

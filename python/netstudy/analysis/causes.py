@@ -3,14 +3,14 @@
 A correlation along x proves little: more servers drop more and take longer, whatever the cause.
 Each link is therefore tested in three scopes, from weak to strong:
 
-- along x, within one level of the compared factor: x itself may be a common cause;
-- between the levels at the same x: x is held, only the level differs;
-- inside one cell: all levels are held, only chance differs. The comparison is between the
+- along x, within one level of the compared factor: x itself may cause both;
+- between the levels at the same x: x is constant, only the level differs;
+- inside one cell: all levels are constant, only chance differs. The comparison is between the
   iterations of a run if the workload has any, else between the runs.
 
-Where samples allow it, time is accounted for as well: the share of time above wire speed that one
-minimum RTO per iteration with a timeout explains. A metric whose product with the effect is
-constant is not a cause: both are the same observation.
+Where samples allow it, the time beyond wire speed is explained as well: which share of it is due to
+waiting, at one minimum RTO per iteration with a timeout. A metric whose product with the effect is
+constant is not tested as a cause: the two are the same observation.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from netstudy.wire import Level
 
 Scope = Literal["along x", "between levels", "inside cells"]
 SIGNS_MIN = 6
-"""Fewest values of a sign test: with fewer, even equal signs may be chance."""
+"""Fewest values for a sign test: with fewer, even equal signs may be chance."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,13 @@ class Link:
     effect: Metric
     scope: Scope
     level: Level | None
-    """Along x: the level tested; between levels: the level compared with the base; else None."""
+    """Scope "along x": the level tested; scope "between levels": the level compared with the base;
+    else None."""
     n: int
-    """Number of cells (along x), of pairs of cells (between levels) or of cells tested (inside)."""
+    """Number of cells (along x), pairs of cells (between levels) or cells with a test (inside
+    cells)."""
     rho: float | None
-    """Spearman's rho; inside cells, the median over the cells."""
+    """Spearman's rho; for the scope "inside cells", the median of rho over the cells."""
     low: float | None
     high: float | None
     p: float | None
@@ -69,7 +71,8 @@ class Link:
 
     @property
     def holds(self) -> bool | None:
-        """Whether rho is significant and has the expected sign; None when not testable."""
+        """Whether rho is significant and has the expected sign; None if the link cannot be
+        tested."""
         if self.rho is None or self.p is None:
             return None
         return (self.rho > 0 if self.expects_rise else self.rho < 0) and self.p < ALPHA
@@ -92,11 +95,11 @@ class Causes:
     """The workload's links, then the links from congestion signals that occur here."""
     links: tuple[Link, ...]
     samples: str
-    """The unit compared inside cells: iterations, runs."""
+    """What is compared inside cells: iterations or runs."""
     accounts: tuple[TimeAccount, ...]
     timeout_costs_ms: tuple[float, ...]
-    """Mean time of samples with a timeout minus the mean of samples without, for each cell with
-    both, ascending."""
+    """For each cell with both kinds of samples: the mean time of samples with a timeout minus the
+    mean time of samples without; ascending."""
     min_rto_ms: float | None
     """The minimum RTO, if all senders of all cells share it."""
     retransmissions_per_drop: float | None
@@ -104,7 +107,7 @@ class Causes:
     signals: tuple[Signals, ...]
     """Counts of congestion signals at each level of the series."""
     long_waits: tuple[LongWaits, ...]
-    """Cells with waits of about one minimum RTO that are no timeouts."""
+    """Cells with waits of about one minimum RTO that are not timeouts."""
 
     @property
     def timeout_cost_ms(self) -> float | None:
@@ -171,7 +174,8 @@ def _correlate(cells: Sequence[CellRow], cause: Metric, effect: Metric) -> RankC
 
 
 def _between_levels(panel: Panel, base: Level | None, chain: Chain) -> list[Link]:
-    """Tests each link on the relative differences of a level from the base, one for each x."""
+    """Tests each link between levels: correlates the relative differences between a level and the
+    base, one for each x."""
     return [
         _level_link(panel, level, base, step)
         for step in chain
@@ -190,7 +194,8 @@ def _level_link(panel: Panel, level: Level | None, base: Level | None, step: Ste
 
 
 def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -> float | None:
-    """(a - b) / (a + b): has the same ranks as the ratio a/b, and is defined if one value is 0."""
+    """(a - b) / (a + b): it ranks cells in the same order as the ratio a/b, and is defined even if
+    one value is 0."""
     left, right = a.value(metric) if a else None, b.value(metric) if b else None
     if left is None or right is None or left + right == 0:
         return None
@@ -208,8 +213,8 @@ def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
 
 
 def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link:
-    """The median over the cells of rho within a cell; p by the sign test over the cells, which are
-    independent."""
+    """Computes rho within each cell, and returns the median over the cells. p is from the sign test
+    over the cells, which are independent."""
     within = _between_samples if single else _between_runs
     found = [
         value for cell in cells if (value := within(cell, step.cause, step.effect)) is not None
@@ -266,8 +271,8 @@ def _entries(metric: Metric, run: RunSample) -> Floats | None:
 
 
 def sign_test(values: Sequence[float]) -> float | None:
-    """Two-sided p of "positive and negative values are equally likely"; None for fewer than six
-    values: even five of one sign give only p = 0.0625."""
+    """Two-sided p of "positive and negative values are equally likely". None for fewer than six
+    values: even five values of the same sign give only p = 0.0625."""
     signs = [value > 0 for value in values if value != 0]
     if len(signs) < SIGNS_MIN:
         return None

@@ -57,7 +57,8 @@ class CellRow:
         return self._known[metric.name]
 
     def lacking(self, metric: Metric) -> Lacking | None:
-        """The samples that a percentile has and needs, if it has too few; else None."""
+        """For a percentile with too few samples: the number that it has and the number that it
+        needs; else None."""
         reading = metric.reading
         return reading.lacking(self.runs) if isinstance(reading, Percentile) else None
 
@@ -76,13 +77,14 @@ class CellTable:
     """Factor -> its levels: numbers ascending, names in the order of the study."""
     cases: tuple[str, ...]
     workload: WorkloadAnalysis
-    """The workload that its runs have in common."""
+    """The workload, which is the same for all runs."""
     metrics: tuple[Metric, ...]
     """Metrics of the workload, then of the probe and of sampled connections."""
     further: tuple[Metric, ...]
     """Other statistics of the sampled quantities, computed only for a study that names them."""
     asked: tuple[Metric, ...]
-    """Metrics that the study names beyond `metrics`: of nodes, or other statistics."""
+    """Metrics that the study names in addition to `metrics`: metrics of nodes, and other
+    statistics."""
     of_nodes: tuple[Metric, ...]
     """Metrics of hosts, switches, links and the machine, except names already in `metrics`."""
     rows: tuple[CellRow, ...]
@@ -136,7 +138,8 @@ def pool(
         metrics=metrics,
         further=further,
         asked=tuple(_asked(asked, metrics, further)),
-        # A source may publish a metric that is otherwise read from counters: machine.cpu_pct.
+        # A source may publish a metric that is otherwise read from counters, such as
+        # machine.cpu_pct.
         of_nodes=tuple(metric for metric in of_nodes if metric.name not in named),
         rows=tuple(rows),
     )

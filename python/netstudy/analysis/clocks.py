@@ -1,8 +1,8 @@
 """Clock domains: times of two nodes may be compared only if both use the same clock.
 
 Phases and edges of a record use the clock of the run's first client. A node with another clock
-reports when, by its own clock, it was read at each edge; these times bound the phase on that clock.
-Without them, the node's samples cannot be assigned to a phase.
+reports, for each edge, the time of its own clock at which it was read; these times are the start
+and end of the phase on that clock. Without them, the node's samples cannot be assigned to a phase.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Window:
-    """Start and end of a phase by one clock."""
+    """Start and end of a phase, as times of one clock."""
 
     clock: str
     start_ns: int
@@ -29,13 +29,14 @@ class Window:
 
 
 def clock_of(record: RunRecord, node: str) -> str | None:
-    """The clock of a node's times; None: the record does not know the node."""
+    """The clock that a node's times are from; None: the record does not contain the node."""
     known = record.nodes.get(node)
     return None if known is None else known.clock
 
 
 def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window | None:
-    """Start and end of a phase by a node's clock; None if the record does not determine them."""
+    """Start and end of a phase, as times of a node's clock; None if the record does not determine
+    them."""
     record, times = run.record, run.record.phase(phase)
     clock = clock_of(record, node)
     if times is None or clock is None:
@@ -52,10 +53,10 @@ def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window
 def inside(
     run: RunSample, series: Sampled, column: str, phase: PhaseKind = "measure"
 ) -> tuple[Floats, Floats] | None:
-    """A sampler's readings in a phase: times in s from its start, and values.
+    """A sampler's readings in a phase: times in s from the start of the phase, and values.
 
-    Samples that could not be read are left out. None if there is no such column, or if the phase is
-    unknown in the time of the node's clock.
+    Samples that could not be read are left out. None if there is no such column, or if the start
+    and end of the phase are unknown by the node's clock.
     """
     values, window = series.columns.get(column), window_of(run, series.node, phase)
     if values is None or window is None:
@@ -66,8 +67,8 @@ def inside(
 
 
 def placed(run: RunSample, series: Sampled, chosen: Booleans, phase: PhaseKind) -> Floats:
-    """The times of chosen samples of a series, in s from the start of a phase; empty if the phase
-    is unknown in the time of the node's clock."""
+    """The times of chosen samples of a series, in s from the start of a phase; empty if the start
+    and end of the phase are unknown by the node's clock."""
     window = window_of(run, series.node, phase)
     if window is None:
         return np.empty(0)

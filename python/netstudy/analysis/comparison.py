@@ -1,13 +1,14 @@
 """Compares two results folders, of one study or of two related ones, cell by cell.
 
-Cells are matched by test case and by the levels of the factors that both folders have. A factor
-that only one folder has, or that each holds at its own level, cannot match cells: it is reported,
-and a cell of one folder may then be compared with several of the other. Refuses two folders that
-each vary a factor the other lacks: a pair would mix the effects of both factors.
+Cells are matched by test case and by the levels of the factors that both folders have. Cells cannot
+be matched by a factor that only one folder has, or that has a single level in each folder, but not
+the same one. Such a factor is reported, and a cell of one folder may then be compared with several
+cells of the other. Two folders that each vary a factor that the other lacks are refused, because a
+pair of cells would mix the effects of both factors.
 
-The difference, second minus first, has Welch's interval from the replicates of both. The difference
-itself decides whether a declared band is kept, like the value of a requirement; the interval shows
-how certain that verdict is.
+The difference, second minus first, has Welch's interval from the replicates of both cells. The
+difference itself, not the interval, decides whether it is inside a declared band; the interval
+shows how certain that verdict is.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from netstudy.wire import Level, Treatment
 Outcome = Literal["inside", "outside", "not measured"]
 Key = tuple[str | None, ...]
 _NO_CASE = ""
-"""Key of a cell if the other folder has none of its test cases."""
+"""Used as the test case in the key of a cell, if the other folder has none of the cell's test
+cases."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,7 @@ class Difference:
     b: Estimate | None
     band: Band | None
     named: bool
-    """Whether the band was given for this metric by name, so that a value is required."""
+    """Whether the band was given for this metric by name: then the metric must have values."""
 
     @property
     def value(self) -> float | None:
@@ -68,7 +70,7 @@ class Difference:
 
     @property
     def outcome(self) -> Outcome | None:
-        """Whether the band is kept; None without a band, or without values to compare with it."""
+        """Whether the difference is inside the band; None without a band, or without values."""
         if self.band is None or (self.a is None and self.b is None and not self.named):
             return None
         if self.a is None or self.b is None:
@@ -77,8 +79,8 @@ class Difference:
 
     @property
     def sure(self) -> bool | None:
-        """Whether the whole interval agrees with the verdict on the value; None without an
-        interval."""
+        """Whether every value in the interval has the same outcome as the difference itself; None
+        without an interval."""
         if self.a is None or self.band is None or self.interval is None:
             return None
         reach = self.band.reach(self.a.value)
@@ -97,7 +99,8 @@ class CellPair:
     """Two cells that match."""
 
     treatment: Treatment
-    """The levels of both, without factors that each folder holds at its own level."""
+    """The levels that both cells have, without factors that have one level per folder, but
+    different ones."""
     a: CellRow
     b: CellRow
     differences: tuple[Difference, ...]
@@ -119,7 +122,7 @@ class Setting:
 
     path: str
     a: tuple[Any, ...]
-    """Its values in the cells of the first folder, each once."""
+    """The values in the cells of the first folder, each once."""
     b: tuple[Any, ...]
 
 
@@ -168,7 +171,8 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     of_b = _by_key(b.rows, matched_by, cases)
     of_a = _by_key(a.rows, matched_by, cases)
     _refuse_mixed(of_a, of_b, matched_by, apart)
-    # Two folders may define a metric of one name differently, so each side reads its own.
+    # Two folders may define a metric of the same name differently, so each folder's own definition
+    # is used.
     compared = [(m, _own(m, a), _own(m, b), by_metric.get(m, bands.other)) for m in metrics]
     pairs = tuple(
         CellPair(
@@ -222,7 +226,8 @@ def _metric_of(name: MetricName | str, among: Sequence[Metric]) -> Metric | None
 
 
 def _apart(a: CellTable, b: CellTable) -> Iterator[Apart]:
-    """Factors that only one folder has, or that each folder holds at its own single level."""
+    """Factors that only one folder has, or that have a single level in each folder, but not the
+    same one."""
     for name in dict.fromkeys((*a.factors, *b.factors)):
         left, right = a.factors.get(name, ()), b.factors.get(name, ())
         held = len(left) == len(right) == 1 and level_text(left[0]) != level_text(right[0])

@@ -42,8 +42,8 @@ class Growth:
 
     @property
     def overdrive(self) -> tuple[float, float] | None:
-        """The delay at the last level that gains and at the largest level after it; None if no
-        level follows, or the delay is not measured."""
+        """The delay at the last level with a gain, and the delay at the highest level after it;
+        None if no level follows, or if the delay is not measured."""
         if not self.beyond or self.delay is None:
             return None
         here, there = (row.value(self.delay) for row in (self.last_gain, self.beyond[-1]))
@@ -127,8 +127,9 @@ class Cells:
     def along(
         self, factor: str, grown: str | None = None
     ) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
-        """The cells along a factor, at each setting of the other factors. Of cells that differ only
-        in the growing factor `grown`, keeps the cell at the last level that gains throughput."""
+        """The cells along a factor, at each setting of the other factors. If cells differ only in
+        the growing factor `grown`, only the cell at the last level that gains throughput is
+        kept."""
         left_out = (factor,) if grown is None else (factor, grown)
         groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
         rows: Sequence[CellRow] = self.rows
@@ -148,8 +149,8 @@ class Cells:
 
     @property
     def load(self) -> str | None:
-        """The growing factor, else the workload's load, else the number of hosts, else the first
-        numeric factor; only factors with several levels."""
+        """The first of these factors that has several levels: the growing factor, the workload's
+        load, the number of hosts, any numeric factor."""
         grown = None if self.growing is None else self.growing.name
         numeric = (name for name, found in self.levels.items() if is_numeric(found))
         every = (grown, self._named(self.study.workload.spec.load), self.hosts, *numeric)
@@ -167,9 +168,9 @@ class Cells:
 
     @property
     def scaled(self) -> str | None:
-        """The factor to which ideal growth is proportional: x of a figure that draws ideal growth,
-        else the load, or another numeric factor if the load has only one level at each setting.
-        None if the load's levels are not numeric."""
+        """The factor to which ideal growth is proportional: the x factor of a figure that draws
+        ideal growth; else the load, or another numeric factor if the load has only one level at
+        each setting. None if the load's levels are not numeric."""
         numeric = [name for name, found in self.levels.items() if is_numeric(found)]
         drawn = [
             figure.x

@@ -1,8 +1,8 @@
 """The conclusions that a study asks for, drawn from its cells in the order of the study.
 
 A conclusion is drawn for the test case that it names, else for every test case, from the cells at
-the levels that it names. All kinds use the rest of the analysis: verdicts to compare levels, the
-rule of growing factors to find where growth stops.
+the levels that it names. All kinds reuse other parts of the analysis: for example, verdicts compare
+levels, and the rule of growing factors finds where growth stops.
 """
 
 from __future__ import annotations
@@ -84,7 +84,8 @@ class Replaced:
     others: tuple[PairEffect, ...]
     """The effects on the other compared metrics."""
     losses: tuple[PairEffect, ...]
-    """Effects on drops, retransmissions and the like that differ at some setting."""
+    """Effects on drops, retransmissions and similar losses, for those that differ at some
+    setting."""
 
     def changes(self, pair: PairEffect) -> list[tuple[Treatment, tuple[float, float]]]:
         """The settings at which a loss differs, with the value before and after."""
@@ -95,8 +96,8 @@ class Replaced:
         ]
 
     def removes(self, pair: PairEffect) -> bool:
-        """True if the replacement's losses are at most 1 % of the base's at every setting with
-        losses."""
+        """True if the replacement reduces a loss to at most 1 % of its value with the base, at
+        every setting that has such losses."""
         rows = [row for row in pair.rows if row.value or row.base_value]
         return all(
             row.outcome == "different" and after <= before / 100
@@ -178,11 +179,11 @@ class Loss:
     """The rate of the one link that carries all of the throughput; None: unknown, or no such
     link."""
     missing: tuple[Level, ...]
-    """Levels without a value at this setting: levels measured at other settings, and for an
-    open-ended growing factor the whole numbers in between."""
+    """Levels without a value at this setting, although measured at other settings; for an
+    open-ended growing factor, also the whole numbers between measured levels."""
     grown: str | None = None
-    """The growing factor, if each cell was taken at the last level that gains; None: no factor
-    grows, or all cells have the same level."""
+    """The growing factor, if each cell is the one at the last level with a gain; None: no factor
+    grows, or all cells have the same level of it."""
 
     @property
     def last(self) -> LossAt:
@@ -201,12 +202,12 @@ class LimitReached:
     """The cell with the largest value while the condition holds; None: it holds in no cell."""
     kept: int
     broken: int
-    """Number of cells that break the condition; cells without a value count as neither."""
+    """Number of cells that break the condition; cells without a value are not counted."""
 
 
 LEAST_REPETITIONS = 3
-"""Fewest repetitions of a setting: the first, and two later ones for an estimate of their
-spread."""
+"""Fewest repetitions of a setting for a conclusion: the first one, and two later ones whose spread
+can be estimated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -217,10 +218,11 @@ class Repetitions:
     cells: int
     """Number of cells with at least LEAST_REPETITIONS repetitions that are not all alike."""
     apart: tuple[tuple[CellRow, float], ...]
-    """Cells whose first repetition is outside the prediction interval of the later ones, with the
-    ratio of the first to their geometric mean; the largest difference first."""
+    """Cells whose first repetition is outside the prediction interval of the later ones. The number
+    is the first repetition ÷ the geometric mean of the later ones; the largest difference comes
+    first."""
     spread_pct: float | None
-    """Standard deviation of a later repetition, pooled over the cells, in percent."""
+    """Standard deviation of the later repetitions, pooled over the cells, in percent."""
     alike: int = 0
     """Number of cells whose repetitions are all alike, which allow no conclusion."""
 
@@ -303,7 +305,7 @@ def _deciding(cells: Cells) -> Metric | None:
 
 
 def _bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle]:
-    """A bundle for every pair of levels that differs in several things at once; it combines all
+    """A bundle for every pair of levels that differ in several things at once; it combines all
     compared metrics."""
     together: dict[tuple[str, Level, Level], list[PairEffect]] = {}
     for one in compared:
@@ -341,7 +343,7 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
     compared = [throughput] if throughput else []
     wanted = (*_of_comparison(cells), *cells.table.workload.compared_on)
     compared = list(dict.fromkeys([*compared, *cells.table.measured(wanted)]))
-    # A loss may also be a compared metric: both lists below read the same pairs.
+    # A loss may also be a compared metric, so both lists below read the same pairs.
     by_metric = {
         one.name: {pair.level: pair for pair in cells.pairs(one, factor, base) if pair.base == base}
         for one in dict.fromkeys((*compared, *_losses(cells)))
@@ -371,7 +373,7 @@ def _substitute(asked: Conclusion, cells: Cells) -> Iterator[Drawn]:
 
 
 def _of_comparison(cells: Cells) -> tuple[Metric, ...]:
-    """The metrics that the study compares on."""
+    """The metrics in `compare.on` of the study."""
     asked = cells.study.compare
     named = () if asked is None else tuple(cells.metric(name) for name in asked.on)
     return tuple(one for one in named if one is not None)
@@ -448,7 +450,8 @@ def _loss_at(row: CellRow, first: CellRow, metric: Metric, factor: str, cells: C
 
 
 def _missing(cells: Cells, factor: str, measured: Sequence[CellRow]) -> Iterator[Level]:
-    """Levels that a reader would miss: steps left out, and levels measured at other settings."""
+    """Levels that a reader would expect but that are not in `measured`: steps left out, and levels
+    measured at other settings."""
     here = [row.treatment[factor] for row in measured]
     wanted = {*here, *cells.levels.get(factor, ())}
     grown = cells.growing
@@ -546,4 +549,5 @@ _DRAW: Mapping[type[Conclusion], Callable[[Conclusion, Cells], Iterator[Drawn]]]
     FirstRepetition: _first_repetition,
     BypassesTheWire: _bypasses,
 }
-"""Draws each kind; all functions have the same signature, though some do not need `asked`."""
+"""Kind of conclusion -> the function that draws it; all have the same signature, although some do
+not need `asked`."""

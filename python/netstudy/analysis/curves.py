@@ -27,7 +27,8 @@ class Curve:
     """Points of one line."""
 
     label: str
-    """Distinguishes it from other curves of the same series; empty if it is the only one."""
+    """Distinguishes this curve from other curves of the same series; empty if it is the only
+    one."""
     level: Level | None
     """Level of the series."""
     at: Floats
@@ -40,14 +41,14 @@ class Curves:
 
     kind: Kind
     x: Level | None
-    """The level along x of their cells."""
+    """The level along x at which the drawn cells are."""
     curves: tuple[Curve, ...]
     replicate: int | None
     """The run that is drawn; None: all runs together."""
 
 
 def curves_of(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curves]:
-    """The charts of a panel for which its runs have samples."""
+    """The charts that can be drawn of a panel: those for which its runs have samples."""
     found: tuple[tuple[Kind, Iterator[Curve], int | None], ...] = (
         ("over-time", _over_time(panel, workload), None),
         ("latency", _latencies(panel, workload), None),
@@ -79,7 +80,7 @@ def _over_time(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
 
 
 def _latencies(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
-    """Share of requests in % that take longer than a time in µs."""
+    """Curves of latencies: for each time in µs, the percentage of requests that take longer."""
     for level, cell in _last(panel):
         own = None if workload.latencies is None else workload.latencies(cell.runs)
         for label, found in (
@@ -100,7 +101,8 @@ def _longer(found: Histogram) -> tuple[Floats, Floats]:
 
 
 def _round_trips(panel: Panel) -> Iterator[Curve]:
-    """Mean over the connections of the first run, at the sampler's timestamps."""
+    """Round-trip times of the first run: the mean over its connections at each timestamp of the
+    sampler."""
     for level, cell in _last(panel):
         found = _mean_over_connections(cell.runs)
         if found is not None:

@@ -3,9 +3,10 @@
     CPU time = CPU % ÷ 100 × CPUs ÷ throughput        (service demand law; Denning and Buzen 1978)
 
 The service demand is about the same in all rows of one application. Each row is compared with the
-median of the others. Its CPUs are counted as its source prints them, even if the study sets another
-number. A row is an outlier if the logarithm of its ratio to the median exceeds 3.5 robust standard
-deviations of the others (Iglewicz and Hoaglin 1993) and the ratio is more than a quarter off.
+median of the others. The number of CPUs is taken as the source prints it, even if the study sets
+another number. A row is an outlier if its ratio to the median is off by more than a quarter, and
+the logarithm of the ratio is larger than 3.5 robust standard deviations of the others (Iglewicz and
+Hoaglin 1993).
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ RATIO_MIN: Final = 1.25
 _ROBUST: Final = 1.4826
 """Standard deviation of a normal distribution ÷ its median absolute deviation."""
 _LEAST_SPREAD: Final = 0.02
-"""Least spread of the logarithms: rounding of printed values already causes this much."""
+"""Smallest spread that is assumed for the logarithms: rounding of printed values alone causes this
+much."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ class OffDemand:
     others_ms: float
     """The median of the other rows."""
     rows: int
-    """The number of other rows."""
+    """The number of other rows, from which the median is computed."""
 
     @property
     def ratio(self) -> float:
@@ -114,15 +116,16 @@ def _demands(study: Study, workload: WorkloadAnalysis) -> Iterator[Demand]:
 
 
 def _levels(study: Study, value: PublishedValue) -> Mapping[str, Level]:
-    """The values of the study's references at a row: the row's own levels, else the levels that its
-    test case holds, else the first level of each factor."""
+    """The values of the study's references at a published row. Levels are taken from the row
+    itself, else from the fixed levels of its test case, else the first level of each factor."""
     case = next((one for one in study.cases if one.name == value.case), study.cases[0])
     first = {name: factor.names[0] for name, factor in study.factors.items()}
     return study.levels_of({**first, **case.fixed, **value.levels})
 
 
 def _cpus(study: Study, host: str, value: PublishedValue) -> tuple[float, float] | None:
-    """The CPUs of a host at a row, as printed and as the study sets them; None: not set."""
+    """The number of CPUs of a host at a row: as printed, and as the study sets it; None: not
+    set."""
     written = study.topology.groups[host].cpus
     taken = concrete(resolve(study.topology, _levels(study, value)).groups[host].cpus)
     if taken is None:

@@ -30,7 +30,7 @@ class Distribution(Protocol):
         """The q-quantile, however many samples there are; 0 for the lowest, 1 for the highest."""
 
     def at_rank(self, rank: int) -> float:
-        """The sample at a rank among all, from 1 for the smallest."""
+        """The sample with this rank; the smallest sample has rank 1."""
 
     def above(self, limit: float) -> int:
         """Number of samples above a limit."""
@@ -78,8 +78,8 @@ class Values:
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Latencies of requests as a merged histogram. A percentile is the highest value of its bucket,
-    like in HdrHistogram, but at most the largest latency."""
+    """Latencies of requests as a merged histogram. As in HdrHistogram, a percentile is the highest
+    value of the bucket in which it lies, but at most the largest latency."""
 
     value_ns: NDArray[np.int64]
     """Highest latency of each bucket, ascending."""
@@ -89,7 +89,8 @@ class Histogram:
     sum_ns: int
     unanswered: int
     significant_digits: int
-    """Decimal digits that buckets keep: the relative error is at most 10 to minus this number."""
+    """Decimal digits to which latencies are recorded: with n digits, the relative error is at most
+    10^-n."""
 
     @property
     def count(self) -> int:
@@ -103,13 +104,13 @@ class Histogram:
         return self.at_rank_ns(max(1, int(np.ceil(q * self.count - 1e-9))))
 
     def at_rank_ns(self, rank: int) -> float:
-        """The latency at a rank among all, from 1."""
+        """The latency of the request with this rank; the fastest request has rank 1."""
         bucket = int(np.searchsorted(np.cumsum(self.requests), rank))
         return float(min(int(self.value_ns[bucket]), self.max_ns))
 
     def above_ns(self, limit: float) -> int:
-        """Number of requests above a limit; counts the whole bucket that contains the limit, unless
-        the limit is its upper end."""
+        """Number of requests above a limit. The whole bucket that contains the limit counts as
+        above it, unless the limit is the bucket's upper end."""
         highest = np.minimum(self.value_ns, self.max_ns)
         return int(self.requests[highest > limit].sum())
 
@@ -151,10 +152,11 @@ class Latencies:
 
 @dataclass(frozen=True, eq=False)
 class SampledQuantity:
-    """A quantity with many samples per run, in the unit of the metric that is their mean."""
+    """A quantity with many samples per run. Samples are in the unit of the metric that is their
+    mean."""
 
     noun: str
-    """One sample: iteration, transfer, request."""
+    """The noun for a sample, such as iteration, transfer or request."""
     of: Callable[[Sequence[RunSample]], Distribution | None]
     """All samples of some runs; None without any."""
     values: Callable[[RunSample], Floats | None] | None = None
@@ -162,7 +164,8 @@ class SampledQuantity:
     timeouts: Callable[[RunSample], Marks | None] | None = None
     """Marks the samples that waited for a retransmission timeout; None: there are no marks."""
     expected: Callable[[Run], float] = measured_samples
-    """Number of samples of a planned run without losses; infinite if it cannot be known."""
+    """Number of samples that a planned run has if there are no losses; infinite if it cannot be
+    known."""
 
 
 def raw(
@@ -195,7 +198,8 @@ def latencies(
 
 
 def order_interval(found: Distribution, q: float) -> Interval | None:
-    """The 95 % interval of a quantile between two of the ordered samples; None with too few."""
+    """The 95 % interval of a quantile; its ends are two of the ordered samples. None with too few
+    samples."""
     pair = ranks(q, found.count)
     return None if pair is None else Interval(*map(found.at_rank, pair))
 

@@ -1,13 +1,14 @@
-"""The effect of each factor on a metric, over all levels of the others, and the interactions.
+"""The effect of each factor on a metric, averaged over the levels of the other factors, and the
+interactions between factors.
 
-A test case is a factorial design: each treatment has a level of every factor. The effect of two
-levels of a factor is the mean of their differences over the contexts: the treatments of the other
-factors that were run with both levels. Contexts have equal weights, whatever their numbers of
-replicates. If every value is positive and the metric is no percentage, differences are taken of
-logarithms, and an effect is a ratio of geometric means; else it is a difference. Intervals and
-tests are Welch-Satterthwaite's, for a linear combination of cell means; they hold only for the
-contexts that were run. The p values are adjusted for their number (Holm 1979), for effects and
-interactions separately.
+A test case is a factorial design: each treatment has a level of every factor. A context of two
+levels of a factor is a treatment of the other factors that was run with both levels. The effect of
+the two levels is the mean of their differences over all contexts. Contexts have equal weights,
+whatever their numbers of replicates. If every value is positive and the metric is not a percentage,
+effects are computed on logarithms, so that an effect is a ratio of geometric means; else it is a
+difference. Intervals and tests are Welch-Satterthwaite's, for a linear combination of cell means;
+they hold only for the contexts that were run. The p values of effects are adjusted for their number
+(Holm 1979), and separately those of interactions.
 
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """
@@ -38,7 +39,8 @@ Levels = Mapping[str, Sequence[Level]]
 
 @dataclass(frozen=True)
 class Contrast:
-    """A linear combination of cell means; on the scale of ratios, of their logarithms."""
+    """A linear combination of cell means; on the scale "ratio", a linear combination of their
+    logarithms."""
 
     value: float
     variance: float | None
@@ -62,7 +64,8 @@ class Contrast:
 
 @dataclass(frozen=True, eq=False)
 class PairEffect:
-    """The effect of two levels of a factor, over all contexts and in each of them."""
+    """The effect of one level of a factor compared with another, over all contexts and in each of
+    them."""
 
     metric: Metric
     factor: str
@@ -106,7 +109,7 @@ class PairEffect:
 
     @property
     def turns(self) -> bool:
-        """Whether each level is better somewhere."""
+        """Whether each of the two levels is better in some context."""
         return bool(self.won_by(self.level) and self.won_by(self.base))
 
 
@@ -120,14 +123,16 @@ class Interaction:
     by: str
     at: Level
     against: Level
-    """The interaction is the effect at level `at` of `by` minus the effect at level `against`."""
+    """The interaction is the effect at level `at` of factor `by` minus the effect at its level
+    `against`."""
     scale: Scale
     contrast: Contrast
     p: float | None
     """Adjusted over all interactions."""
 
     def changed(self, value: float) -> float:
-        """Converts a value of the contrast: a logarithm becomes a ratio, a difference stays."""
+        """Converts a value of the contrast: a logarithm becomes a ratio, a difference remains
+        unchanged."""
         return math.exp(value) if self.scale == "ratio" else value
 
     @property
@@ -148,9 +153,9 @@ class Pointless:
     factor: str
     by: str
     levels: tuple[Level, ...]
-    """The levels of `by` at which all levels of `factor` are the same."""
+    """The levels of `by` at which all levels of `factor` give the same value."""
     is_tail: bool
-    """Whether these are the highest levels of `by`."""
+    """Whether `levels` are the highest levels of `by`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -160,9 +165,9 @@ class Effects:
     metric: Metric
     scale: Scale
     pairs: Mapping[str, tuple[PairEffect, ...]]
-    """Factor -> every pair of its levels, the larger effect first."""
+    """Factor -> the effect of every pair of its levels; largest first."""
     interactions: tuple[Interaction, ...]
-    """The largest interaction of each pair of factors, the larger first."""
+    """The largest interaction of each pair of factors; largest first."""
     pointless: tuple[Pointless, ...]
 
     @property
@@ -196,7 +201,8 @@ def effects(
 def pair_effects(
     rows: Sequence[CellRow], levels: Levels, metric: Metric, margin_pct: float | None
 ) -> dict[str, tuple[PairEffect, ...]]:
-    """Factor -> every pair of its levels, for any number of factors that have several levels."""
+    """Factor -> the effect of every pair of its levels. Unlike `effects`, also works with a single
+    factor."""
     return _all_pairs(_Design.of(rows, levels, metric), metric, margin_pct)
 
 
@@ -226,7 +232,8 @@ class _Design:
         return cls(cells, estimates, levels, "ratio" if has_ratios else "difference")
 
     def contexts(self, factor: str, *levels: Level) -> list[_Key]:
-        """Treatments of the other factors that have an estimate at each of these levels."""
+        """Treatments of the other factors for which there is an estimate at each of these
+        levels."""
         first, *others = levels
         found = [key - {(factor, first)} for key in self.estimates if (factor, first) in key]
         return [
@@ -236,7 +243,7 @@ class _Design:
         ]
 
     def contrast(self, terms: Sequence[tuple[float, _Key]]) -> Contrast:
-        """The combination of cells with these weights."""
+        """The linear combination of these cells with their weights."""
         found = [(weight, self._mean(self.estimates[key])) for weight, key in terms]
         value = self._sum([(weight, one.value) for weight, one in found])
         if any(one.variance is None for _, one in found):
@@ -248,15 +255,17 @@ class _Design:
         return Contrast(value, variance, df)
 
     def _sum(self, terms: Sequence[tuple[float, float]]) -> float:
-        """The weighted sum, 0 if it is only rounding error: with zero variance, even that would be
-        significant."""
-        least = 1.0 if self.scale == "ratio" else 0.0  # ln x keeps its rounding error near x = 1
+        """The weighted sum; 0 if it is only rounding error, which would be significant if the
+        variance is zero."""
+        # Near x = 1, ln x is small, but its rounding error is not.
+        least = 1.0 if self.scale == "ratio" else 0.0
         size = math.fsum(abs(weight) * max(abs(value), least) for weight, value in terms)
         found = math.fsum(weight * value for weight, value in terms)
         return 0.0 if abs(found) <= ROUNDING * size else found
 
     def _mean(self, one: Estimate) -> Contrast:
-        """A cell's mean, or its logarithm with the variance of the delta method."""
+        """A cell's mean or, on the scale "ratio", the logarithm of the mean, whose variance is
+        computed by the delta method."""
         variance = one.variance if one.unit == "run" else None
         if self.scale == "difference":
             return Contrast(one.value, variance, one.df)
@@ -366,7 +375,8 @@ def _of_two(design: _Design, factor: str, by: str) -> Iterator[Interaction]:
                 for one in design.contexts(by, at, against)
                 if (factor, level) in one
             ]
-            # All four corners of a context, or both effects would be over different contexts.
+            # Only contexts with all four combinations, so that both effects are over the same
+            # contexts.
             whole = [
                 one
                 for one in contexts
@@ -383,7 +393,8 @@ def _of_two(design: _Design, factor: str, by: str) -> Iterator[Interaction]:
 
 
 def _ends(levels: Sequence[Level]) -> Iterable[tuple[Level, Level]]:
-    """Every pair of levels; with more than three numeric levels, each paired with the first."""
+    """Every pair of levels; if there are more than three numeric levels, only the pairs with the
+    first level."""
     if is_numeric(levels) and len(levels) > 3:
         return [(levels[0], level) for level in levels[1:]]
     return combinations(levels, 2)

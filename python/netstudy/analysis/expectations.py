@@ -1,10 +1,11 @@
 """Checks a study's expectations against the cells: confirmed, refuted or undecided.
 
-A condition is checked against the 95 % interval of each cell. Levels are compared as in verdicts,
-so that an expected difference must exceed the study's noise; if the report has a verdict on the
-same two cells, that verdict is used. An expectation is confirmed if every cell confirms it, and
-refuted if one cell refutes it; the significance level of each test is divided by the number of
-cells, so that many cells do not refute it by chance. Cells left out of this run do not count.
+A condition is checked against the 95 % interval of each cell. Levels are compared as in verdicts:
+an expected difference must exceed the study's noise. If the report has a verdict on the same two
+cells, that verdict is used. An expectation is confirmed if every cell confirms it, and refuted if
+one cell refutes it. The significance level of each test is divided by the number of cells;
+otherwise, one of many cells would soon refute the expectation by chance. Cells left out of this run
+do not count.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 Finding = Literal["confirmed", "refuted", "undecided"]
 
 Verdicts = Mapping[tuple[str, CellRow, CellRow], Comparison]
-"""Name of a metric, a cell and its base cell -> the verdict."""
+"""Name of a metric, cell, base cell -> the verdict on this cell."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ def _checked(
 
 
 def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
-    """Checks a condition at a cell; to refute, the interval is widened for the number of cells."""
+    """Checks a condition at a cell. An interval that is widened for the number of cells must refute
+    it."""
     estimate = row.estimate(metric)
     confirms = _interval(estimate)
     refutes = _interval(estimate, 1 - (1 - CONFIDENCE) / cells)
@@ -106,8 +108,9 @@ def _against(bound: Bound, row: CellRow, metric: Metric, cells: int) -> Place:
 
 
 def _interval(estimate: Estimate | None, confidence: float = CONFIDENCE) -> Interval | None:
-    """The interval over the runs; for a published value, its rounding; None if run-to-run variation
-    is unknown. For a percentile, at least as wide as its interval from order statistics."""
+    """The interval over the runs; for a published value, the range that rounding allows; None if
+    run-to-run variation is unknown. For a percentile, at least as wide as the interval from order
+    statistics."""
     if estimate is None:
         return None
     if estimate.unit == "rounding":
@@ -147,7 +150,7 @@ def _compared(
 
 
 def _shown(verdicts: Verdicts, metric: Metric, a: CellRow, base: CellRow) -> Comparison | None:
-    """The report's verdict on two cells, whichever of them is the base there."""
+    """The report's verdict on two cells, no matter which of them is the base in the report."""
     turned = verdicts.get((metric.name, base, a))
     if turned is not None:
         return replace(turned, value=turned.base_value, base_value=turned.value)

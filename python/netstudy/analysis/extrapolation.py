@@ -2,12 +2,12 @@
 
     clients = capacity of the link ÷ (throughput ÷ clients of the run)
 
-Capacity and throughput count the same bytes: for a metric of frames, without preamble and gap; for
-application bytes, also without headers. The result is rounded down to whole clients. Its range
-covers every measured number of clients up to the end of growth, each with its interval over the
-replicates, because the rate per client may change with the number of clients. Cells whose clients
-already fill the link are left out, since the link limits their rate; the first of them is reported
-with the result.
+Capacity and throughput count the same bytes: a metric of frames excludes preamble and gap, a metric
+of application bytes also excludes headers. The result is rounded down to whole clients. The rate
+per client may change with the number of clients. A range of the result is therefore computed from
+every measured number of clients up to the end of growth, each with its interval over the
+replicates. Cells whose clients already fill the link are left out, since the link limits their
+rate; the first of them is reported with the result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from netstudy.study.levels import is_numeric
 from netstudy.wire import Treatment
 
 FULL: Final = 0.9
-"""A link that carries at least this share of its capacity counts as the limit of its clients."""
+"""A link that carries at least this share of its capacity counts as filled: it limits its
+clients."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Share:
     clients: int
     mbps: float
     interval: Interval | None
-    """Its 95 % interval over the replicates; None: run-to-run variation is unknown."""
+    """The 95 % interval of the rate, over the replicates; None: run-to-run variation is unknown."""
 
     def fit_into(self, capacity_mbps: float) -> float:
         """Number of clients at this rate that fill a link."""
@@ -57,11 +58,12 @@ class Extrapolated:
     most: CellRow
     """The cell with the largest throughput of the test case, over all settings."""
     filled: Share | None = None
-    """The fewest measured clients that fill the link; None: no measured number of clients does."""
+    """The smallest measured number of clients that fills the link; None: no measured number fills
+    it."""
 
     @property
     def basis(self) -> Share:
-        """The share that the result is derived from: the one with the most clients."""
+        """The share from which the result is computed: the one with the most clients."""
         return self.shares[-1]
 
     @property
@@ -71,8 +73,8 @@ class Extrapolated:
 
     @property
     def range(self) -> tuple[int, int | None]:
-        """The fewest and the most clients, over all shares and their intervals; the most is None
-        if an interval includes a throughput of 0."""
+        """The fewest and the most clients that the link would serve, over all shares and their
+        intervals; the most is None if an interval includes a throughput of 0."""
         ends = [end for one in self.shares for end in self._ends(one)]
         most = max(ends)
         return math.floor(min(ends)), None if math.isinf(most) else math.floor(most)

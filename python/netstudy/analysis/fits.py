@@ -1,8 +1,9 @@
 """Laws fitted to the points of a figure: linear, Amdahl, USL, and latency + size/bandwidth.
 
-Parameters are found by least squares over the single runs; the 95 % intervals of parameters and
-curve follow from the linearised law (Seber & Wild, Nonlinear Regression, 5.1). Amdahl's law and the
-universal scalability law are in Gunther's form (Guerrilla Capacity Planning, 4 and 5).
+Parameters are found by least squares over the single runs. The 95 % intervals of the parameters and
+of the curve are computed from the linearised law (Seber & Wild, Nonlinear Regression, 5.1).
+Amdahl's law and the universal scalability law are in Gunther's form (Guerrilla Capacity Planning, 4
+and 5).
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from netstudy.analysis.intervals import CONFIDENCE, Interval, student_quantile
 from netstudy.analysis.samples import Floats
 
 CURVE_POINTS = 60
-"""Points of a fitted curve between its ends."""
+"""Number of points at which a fitted curve is computed."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def _line(x: Floats, y: Floats) -> tuple[float, float]:
 
 
 def _rate_of_one(n: Floats, y: Floats) -> float:
-    """The rate of one user or host, from the first point with n above zero."""
+    """The rate per user or host, at the first point whose number n of users or hosts is above
+    zero."""
     first = int(np.argmax(n > 0))
     return float(y[first] / n[first])
 
@@ -80,7 +82,7 @@ class Parameter:
     name: str
     value: float
     interval: Interval | None
-    """None: as many parameters as points."""
+    """None: there are only as many points as parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,8 +102,8 @@ class Fitted:
 
     @property
     def meaningless(self) -> tuple[str, ...]:
-        """Parameters whose whole interval is below zero, where they have no meaning: the points do
-        not follow the law."""
+        """Parameters that have no meaning below zero, but whose whole interval is below zero: the
+        points do not follow the law."""
         return tuple(
             one.name
             for one in self.parameters
@@ -111,8 +113,8 @@ class Fitted:
 
 
 def fit(name: str, x: Sequence[float], y: Sequence[float]) -> Fitted | None:
-    """The law fitted to the points; None if there are fewer different x than parameters, if all
-    values are zero, which fits any law, or if the search does not converge."""
+    """The law fitted to the points. None if there are fewer different x than parameters, if all
+    values are zero (which would fit any law), or if the search does not converge."""
     law = LAWS[name]
     order = np.argsort(np.asarray(x, dtype=float), kind="stable")
     at, values = np.asarray(x, dtype=float)[order], np.asarray(y, dtype=float)[order]
@@ -140,7 +142,7 @@ def _least_squares(law: Law, at: Floats, values: Floats) -> tuple[Floats, Floats
     from scipy.optimize import OptimizeWarning, curve_fit  # takes 0.25 s; few reports have fits
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", OptimizeWarning)  # as many parameters as points
+        warnings.simplefilter("ignore", OptimizeWarning)  # only as many points as parameters
         try:
             best, spread = curve_fit(
                 law.of,

@@ -1,7 +1,7 @@
 """Weaknesses of a plan that can be calculated before its runs: percentiles of too few samples,
-comparisons of single runs, phases of only a few round trips, switches that never queue.
+comparisons of single runs, phases of only a few round trips, switches whose queues stay empty.
 
-After the runs, the records show them more exactly: see `untested` and the verdicts.
+After the runs, the records show these weaknesses more exactly: see `untested` and the verdicts.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from netstudy.wire import Plan
 
 TRIPS_MIN: Final = 10
-"""A phase of fewer round trips shows hardly more than TCP's first windows."""
+"""Fewest round trips of a phase: a shorter phase shows hardly more than TCP's first windows."""
 _MANY: Final = 1e9
-"""Enough samples for any percentile: assumed where their number cannot be known in advance."""
+"""A number of samples that suffices for any percentile: assumed where the actual number cannot be
+known in advance."""
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,15 @@ class FewSamples:
 
     metric: Metric
     noun: str
-    """A sample: iteration, transfer, request."""
+    """The noun for a sample, such as iteration, transfer or request."""
     treatment: Treatment
     """The setting with the fewest samples."""
     expected: int
-    """Estimated number of samples without losses."""
+    """Estimated number of samples if there are no losses."""
     needed: int
     of_one_run: bool
-    """Whether single runs have too few samples: a verdict needs a value of each run."""
+    """Whether single runs have too few samples. This matters because a verdict needs a value of
+    each run."""
 
 
 @dataclass(frozen=True)
@@ -115,7 +117,7 @@ def _few_samples(study: Study, plan: Plan, runs: Iterable[Run]) -> Iterator[FewS
 
 
 def _asked(study: Study, plan: Plan) -> Iterator[Metric]:
-    """The metrics that the study names, also in its figures."""
+    """The metrics that the study names, including those in its figures."""
     among = (*metrics_of(plan), *further_of(plan))
     named = (metric_named(name, among) for name in study.named_metrics)
     drawn = (figure_named(one.name, among) for _, one in study.figures if one.name is not None)
@@ -154,7 +156,8 @@ def _short_phases(runs: Iterable[Run]) -> Iterator[ShortPhase]:
 
 
 def _trip_ns(run: Run) -> float:
-    """The longest round trip of an empty message without queues."""
+    """The longest time between two endpoints for an empty message and its answer, without
+    queues."""
     routes = Routes(run.network)
     return max(
         routes.time_ns(client, server, 0) + routes.time_ns(server, client, 0)
@@ -163,8 +166,8 @@ def _trip_ns(run: Run) -> float:
 
 
 def _no_queues(study: Study, runs: Iterable[Run]) -> Iterator[NoQueue]:
-    """Reported only if the study varies its switches or asks for their drops: without a queue, a
-    switch's settings have no effect, and it drops nothing."""
+    """Switches without a queue have no drops, and their settings have no effect. This is reported
+    only if the study varies its switches or asks for their drops."""
     if not (_varies_switches(study) or _asks_for_drops(study)):
         return
     switches: dict[str, None] = {}

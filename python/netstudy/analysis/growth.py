@@ -1,11 +1,12 @@
-"""Outer loops: a growing factor level by level, and the next level to run.
+"""Outer loops: each runs a growing factor level by level and determines the next level to run.
 
-For each combination of a case's other factors, levels are tried in their order and judged by the
-rule of `steps`. The loop ends after `confirm` consecutive levels without gain; a level that gains
-resets the count. A level without a value ends the loop too, since the next one could not be judged.
+There is one loop for each combination of the other factors of a test case. Levels are tried in
+their order and judged by the rule of `steps`. The loop ends after `confirm` consecutive levels
+without gain; a level with a gain resets the count. A level without a value ends the loop too, since
+the next level could not be judged.
 
-The next level depends only on the study, the invocation and the records, so that an interrupted
-folder continues exactly as it would have.
+The next level depends only on the study, the invocation and the records, so an interrupted folder
+continues as if it had not been interrupted.
 """
 
 from __future__ import annotations
@@ -30,9 +31,9 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 Ending = Literal["no gain", "at most", "list ended", "not measured", "no valid run"]
-"""Why a loop ended: `confirm` levels without gain, the last level that the study allows, the last
-level of its list or of the invocation, a level whose runs do not measure the metric, or a level
-without a valid run."""
+"""Why a loop ended, in this order: there were `confirm` levels without gain, the last level that
+the study allows was run, the list of levels in the study or invocation ended, the runs of a level
+do not measure the metric, or a level has no valid run."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +48,8 @@ class GrownLoop:
     ending: Ending | None
     """None: the loop goes on."""
     under_way: bool = False
-    """Whether runs of the last level are still missing; that level is not among the steps."""
+    """Whether runs of the latest level are still missing; this level is then not among the
+    steps."""
 
     @property
     def next(self) -> Treatment | None:
@@ -87,7 +89,7 @@ def grown_loops(
 
 
 def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tuple[GrownLoop, ...]:
-    """The outer loops of a results folder; `cells` must be all its cells."""
+    """The outer loops of a results folder; `cells` must contain all cells of the folder."""
     invocation = folder.invocation()
     if not invocation.has_rounds(study):
         return ()
@@ -153,8 +155,8 @@ def _vocabulary(plan: Plan) -> tuple[Metric, ...]:
 
 
 def unsupported(study: Study, plan: Plan) -> list[str]:
-    """Growing factors whose metric these runs cannot judge: a sentence for each, with the position
-    in the file."""
+    """One sentence for each growing factor whose gain these runs cannot show, with the position in
+    the file."""
     found: list[str] = []
     for case in study.cases:
         factor = case.growing

@@ -11,7 +11,8 @@ from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Group, Host, Link, Network, Port, Zone
 
 _SOURCE: Final = ""
-"""Represents all senders together; no node has an empty name."""
+"""Stands for all senders together in the search for paths; the name is free because no node has an
+empty name."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class Framing:
 
 
 def framing(network: Network, members: Iterable[str], sender: str) -> Framing:
-    """Framing of full frames between some members of roles, with the sender's TCP options."""
+    """The framing of full frames between these members of the workload's roles; the TCP options are
+    those of the sender."""
     mtu = min(link.mtu_bytes for member in members for link in access_links(network, member))
     timestamps = group_of(network, sender).tcp.timestamps
     return Framing(mtu, header_bytes(timestamps=timestamps))
@@ -79,8 +81,9 @@ def arrival_rate_bps(network: Network, member: str) -> int:
 
 
 def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:
-    """The highest rate from some hosts to others: the minimum cut between them (Ford and Fulkerson
-    1956). None if a flow stays inside one host and needs no link."""
+    """The highest rate at which the senders together can send to the receivers: the minimum cut
+    between them (Ford and Fulkerson 1956). None if a sender is on the same host as a receiver, so
+    that data need no link."""
     sources = {_end_of(network, member) for member in senders}
     sinks = {_end_of(network, member) for member in receivers}
     if sources & sinks:
@@ -98,7 +101,7 @@ def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[s
 
 
 def _end_of(network: Network, member: str) -> str:
-    """The host of a member; for a zone with its own stack, its interface."""
+    """The host of a member; for a zone with its own stack, the interface that it uses."""
     node = network.node(split(member)[0])
     if isinstance(node, Zone):
         return f"{node.host}@{node.interface}" if node.stack == "own" else node.host
@@ -124,7 +127,8 @@ def _owner(port: Port, ends: Container[str]) -> str:
 def _path(
     left: Mapping[str, Mapping[str, int]], sinks: Iterable[str]
 ) -> list[tuple[str, str]] | None:
-    """A shortest path with capacity left from the source to a sink (Edmonds and Karp 1972)."""
+    """A shortest path from the source to a sink, of links with capacity left (Edmonds and Karp
+    1972)."""
     ends, before = set(sinks), {_SOURCE: _SOURCE}
     queue = deque([_SOURCE])
     while queue:

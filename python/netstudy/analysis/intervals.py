@@ -1,10 +1,11 @@
-"""Estimates with their uncertainty. The unit is the run: every run starts everything anew, so runs
-are independent.
+"""Estimates with their uncertainty. The unit of statistics is the run: every run starts everything
+anew, so runs are independent.
 
 Inside a run the samples are autocorrelated; an interval from a single run therefore comes from
 batch means (Law & Kelton, Simulation Modeling and Analysis, 9.5.3), and is valid for that run only.
-A ratio of sums has the linearised variance of a ratio estimator (Cochran, Sampling Techniques,
-6.3), which for equal denominators is the textbook Student interval of the mean.
+The variance of a ratio of sums is the linearised variance of a ratio estimator (Cochran, Sampling
+Techniques, 6.3). If all denominators are equal, the interval is the textbook Student interval of
+the mean.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ from netstudy.analysis.samples import Floats, Terms
 
 CONFIDENCE = 0.95
 BATCH_COUNTS = (32, 16, 8)
-"""Numbers of batches tried: many give more degrees of freedom, few give less correlation."""
+"""Numbers of batches to try: more batches give more degrees of freedom, fewer (longer) batches are
+less correlated."""
 BATCH_MIN_SIZE = 5
 ROUNDING = 1e-12
-"""Relative rounding error: sums of the same values in another order differ by less."""
+"""Bound of the relative rounding error: sums of the same values in a different order differ by
+less."""
 LAG_ONE_QUANTILE = 1.645
-"""One-sided 5 % point of the normal distribution; if neighbouring batches are significantly
-correlated by this test, batches are made longer."""
+"""One-sided 5 % point of the normal distribution, to test whether neighbouring batches are
+correlated. If they are, batches are made longer."""
 
 Unit = Literal["run", "batch", "sample", "rounding", "none"]
 
@@ -51,10 +54,10 @@ class Interval:
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value and the variance of that value, with its degrees of freedom.
+    """A value, its variance, and the degrees of freedom of the variance.
 
-    `unit` names the repetitions: independent runs, batches of one run, samples assumed independent,
-    or none. "rounding": only the rounding of a published value is known.
+    `unit` says what was repeated: independent runs, batches of one run, samples assumed
+    independent, or nothing ("none"). "rounding": only the rounding of a published value is known.
     """
 
     value: float
@@ -65,7 +68,7 @@ class Estimate:
     rounding: float | None = None
     """One unit of the last digit, if the value is not known more exactly."""
     bounds: Interval | None = None
-    """Its 95 % interval, if that is not Student's: for a percentile or a share."""
+    """The 95 % interval, if it is not Student's: for a percentile or a share."""
     from_samples: bool = False
     """Whether `bounds` come from all samples, assumed independent, instead of the runs."""
     floor: float = -math.inf
@@ -86,7 +89,7 @@ class Estimate:
 
 
 def decimals_of(rounding: float) -> int:
-    """Number of decimals, given one unit of the last digit: 0.01 -> 2, 10 -> 0."""
+    """Number of decimals of a value whose last digit has this unit: 0.01 -> 2, 10 -> 0."""
     exponent = Decimal(repr(rounding)).normalize().as_tuple().exponent
     return max(0, -exponent) if isinstance(exponent, int) else 0
 
@@ -112,7 +115,8 @@ def student_interval(
 
 
 def ratio_of_sums(numerators: Floats, denominators: Floats, unit: Unit) -> Estimate | None:
-    """Sum of numerators ÷ sum of denominators, with its variance over the n units.
+    """The sum of numerators ÷ the sum of denominators, and the variance of this ratio over the n
+    units.
 
     None if the denominator is 0 or missing. With one unit the variance is unknown.
     """
@@ -150,8 +154,8 @@ def over_runs(runs: Sequence[Terms]) -> Estimate | None:
 def batch_means(numerator: Floats, denominator: Floats) -> Estimate | None:
     """The estimate from one run, by batch means.
 
-    Many short batches are tried first, then longer ones while neighbours are still correlated. A
-    run too short for eight batches of five has a value but no interval.
+    Many short batches are tried first, then longer ones while neighbouring batches are still
+    correlated. A run too short for eight batches of five samples has a value but no interval.
     """
     estimate = ratio_of_sums(numerator.sum(keepdims=True), denominator.sum(keepdims=True), "none")
     for count in BATCH_COUNTS:

@@ -1,4 +1,5 @@
-"""The layout of a test case's cells: the factor along x, the compared factor, and fixed factors.
+"""How the cells of a test case are laid out: the factor along x, the compared factor (series), and
+the fixed factors.
 
 A panel holds the cells with equal levels of every factor except x and series; it becomes one table
 and one set of figures. The layout depends only on the levels, so that it fits any study.
@@ -22,7 +23,7 @@ class Panel:
     fixed: Treatment
     x: str | None
     x_levels: tuple[Level | None, ...]
-    """Levels of x; a single None without a factor along x."""
+    """Levels of x; if there is no factor along x, a single None."""
     x_numeric: bool
     series: str | None
     series_levels: tuple[Level | None, ...]
@@ -88,9 +89,9 @@ def _panels(
     groups: dict[tuple[tuple[str, Level], ...], list[CellRow]] = {}
     for row in rows:
         held = (f for f in factors if f in row.treatment and f not in (x, series))
-        fixed = tuple((f, row.treatment[f]) for f in held)  # the same key for any order in a run
+        fixed = tuple((f, row.treatment[f]) for f in held)  # in the order of `factors`
         groups.setdefault(fixed, []).append(row)
-    # In an incomplete design the first rows may lack the first levels.
+    # Sorted by level, because in an incomplete design the first rows may not have the first levels.
     placed = sorted(groups, key=lambda fixed: [factors[f].index(level) for f, level in fixed])
     return tuple(_panel(dict(fixed), groups[fixed], factors, x, series) for fixed in placed)
 

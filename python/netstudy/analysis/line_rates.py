@@ -1,6 +1,7 @@
-"""Line rates: of a place in a planned network, or of a link in the topology of a published study.
+"""Line rates: of the place where a metric is read in a planned network, or of a link in the
+topology of a published study.
 
-Published runs have no network: only the study's topology describes their links.
+Published runs have no network; their links are described only by the study's topology.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ STANDARD_MTU: Final = 1500
 
 @dataclass(frozen=True)
 class Capacity:
-    """The capacity of a link, in the bytes that a throughput metric counts."""
+    """The capacity of a link for the bytes that a throughput metric counts."""
 
     line_bps: int
     share: float
@@ -46,9 +47,9 @@ class Capacity:
 
 
 def line_bps(study: Study | None, row: CellRow, metric: MetricName) -> int | None:
-    """The line rate in one direction at a place; None: not known. The rate of a group is the sum
-    over its lines. For published runs the rate is known only if `study` is given and has exactly
-    one such link."""
+    """The line rate at the place of a metric, in the direction that it measures; None: not known.
+    The rate of a group is the sum over its lines. For published runs the rate is known only if
+    `study` is given and has exactly one link at that place."""
     direction = line_direction(metric)
     if direction is None or metric.scope is None:
         return None
@@ -63,7 +64,8 @@ def line_bps(study: Study | None, row: CellRow, metric: MetricName) -> int | Non
 def _of_topology(
     study: Study, row: CellRow, metric: MetricName, direction: Direction
 ) -> int | None:
-    """The rate of the only link at a node, or of the only one towards its neighbour; else None."""
+    """The rate of the only link at the metric's node or, if the metric names a neighbour, of the
+    only link to this neighbour; else None."""
     assert metric.scope is not None, "a rate of a line is read at a node"
     here, there = metric.scope.node, metric.scope.towards
     found = [
@@ -94,8 +96,8 @@ def link_bps(link: Link, here: str, direction: Direction) -> int | None:
 
 
 def frame_share(mtu_bytes: int) -> float:
-    """The share of the line rate that interfaces and switches count with full-size frames: without
-    preamble and gap."""
+    """The share of the line rate that interfaces and switches count if all frames have full size;
+    they do not count preamble and gap."""
     counted = mtu_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
     return counted / (mtu_bytes + FRAMING_BYTES)
 
@@ -104,8 +106,8 @@ def capacity(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> Capacity | None:
     """The capacity of the link that limits a throughput metric. For application bytes this is the
-    server's link, with both directions added if data flows both ways. None if there is no such
-    link."""
+    server's link; if data flows both ways, the capacities of both directions are added. None if
+    there is no such link."""
     run, network = row.planned[0], row.planned[0].network
     if workload.bounded is not None and metric.name == workload.bounded.name and network.nodes:
         server = run.workload.roles.server[0]
@@ -124,8 +126,8 @@ def carrying_bps(
     study: Study, workload: WorkloadAnalysis, row: CellRow, metric: Metric
 ) -> int | None:
     """The rate of the one link that carries all of the throughput in one direction: the link of the
-    only server, else of the only client. None if there are several servers and clients, or if both
-    directions count: then throughput may exceed every link's rate."""
+    only server, else of the only client. None if there are several servers and several clients, or
+    if throughput adds up both directions: then it may exceed the rate of any link."""
     link, run = capacity(study, workload, row, metric), row.planned[0]
     if link is None or metric.scope is not None:
         return None if link is None else link.line_bps
@@ -142,8 +144,8 @@ def _is_one_host(run: Run, role: Role) -> bool:
 
 
 def _access_bps(run: Run, role: Role) -> int:
-    """The link rate of the first endpoint with a role, in the direction of its data; the sum of
-    both directions where data flows both ways."""
+    """The link rate of the first endpoint with a role, in the direction in which data flows; if
+    data flows both ways, the sum of both directions."""
     endpoint = _endpoints(run, role)[0]
     host, link = host_of(run.network, endpoint)[0], access_links(run.network, endpoint)[0]
     here, there = (link.a, link.b) if link.a.node == host else (link.b, link.a)

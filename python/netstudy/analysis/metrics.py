@@ -6,7 +6,7 @@ A name ends in its unit and its statistic. The metrics are defined with their wo
 A metric that is a ratio of sums (a mean over iterations, a goodput, a share) is written as two
 arrays, its terms. The same code then sums them over a run, over a batch of its samples or over all
 replicates of a cell, and never takes a mean of ratios. Any other value (a percentile, a maximum) is
-a function of the pooled samples of some runs.
+computed from the samples of some runs, pooled.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ class Reading(Protocol):
         """The value of one run."""
 
     def terms(self, run: RunSample) -> Terms | None:
-        """Numerators and denominators of a run; None if the metric is no ratio of sums."""
+        """Numerators and denominators of a run; None if the metric is not a ratio of sums."""
 
 
 @dataclass(frozen=True)
 class RatioOfSums:
-    """A ratio whose terms are known: an entry for each sample, or one for the run."""
+    """A ratio whose terms are known: each run has one entry for each sample, or a single entry."""
 
     of: Callable[[RunSample], Terms | None]
     ceiling: float = field(default=math.inf, kw_only=True)
-    """The largest possible value; intervals end there."""
+    """The largest possible value, at which intervals are cut."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The sum of all numerators ÷ the sum of all denominators."""
@@ -71,14 +71,16 @@ class RatioOfSums:
 
 @dataclass(frozen=True)
 class Pooled:
-    """A value of pooled samples. Its interval is Student's, from the values of the single runs."""
+    """A value that is computed from pooled samples. Its interval is Student's, from the values of
+    the single runs."""
 
     of: Callable[[Sequence[RunSample]], float | None]
     repeats: bool = True
-    """Whether the values of single runs scatter about the pooled value; a maximum's do not."""
+    """Whether the values of single runs scatter about the pooled value. For a maximum they do not,
+    because the pooled maximum is the largest of them."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The value of all samples, with the variance of the mean of the runs' values."""
+        """The value of all samples. Its variance is that of the mean of the single runs' values."""
         value = self.of(runs) if runs else None
         if value is None:
             return None
@@ -101,9 +103,9 @@ class Pooled:
 class Share(RatioOfSums):
     """A share in percent: numerators are 100 × the matching count, denominators the total count.
 
-    Its interval is the wider of Wilson's, from the total count, and Student's over the runs, so
-    that run-to-run variation beyond counting statistics is included. Tests between cells are the
-    same as for any ratio of sums.
+    The interval is either Wilson's, from the total count, or Student's over the runs, whichever is
+    wider: this includes run-to-run variation that counting statistics do not show. Tests between
+    cells are the same as for any ratio of sums.
     """
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
@@ -122,7 +124,8 @@ def _percent(found: Interval | None) -> Interval | None:
 
 
 def _not_below(floor: float, found: Interval | None, of: Distribution) -> Interval | None:
-    """An interval cut at a floor, if no sample is below it: times and rates have a floor of 0."""
+    """The interval, cut at a floor if no sample is below the floor: times and rates have a floor of
+    0."""
     if found is None or of.at_rank(1) < floor:
         return found
     return Interval(max(floor, found.low), found.high)
@@ -137,17 +140,19 @@ def within_percents(found: Interval | None) -> Interval | None:
 class Percentile:
     """A percentile of all samples of the runs; missing if there are too few samples.
 
-    Its interval is the wider of two: from order statistics, which assume independent samples; and
-    Student's over the percentiles of single runs, which includes run-to-run variation. Tests
-    between cells use only the variance over the runs, as for means. A single run has a value only
-    if at least one of its samples is expected beyond the percentile.
+    Two intervals are computed, and the wider one is used: one from order statistics, which assume
+    independent samples; and Student's over the percentiles of single runs, which includes
+    run-to-run variation. Tests between cells use only the variance over the runs, as for means. A
+    single run has a value only if it has so many samples that at least one is expected beyond the
+    percentile.
     """
 
     q: float
     quantity: SampledQuantity
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
-        """The percentile, with the variance of the mean of the single runs' percentiles."""
+        """The percentile of all samples. Its variance is that of the mean of the single runs'
+        percentiles."""
         found = self.quantity.of(runs)
         if found is None or not carries(self.q, found.count):
             return None
@@ -168,11 +173,12 @@ class Percentile:
         return self.quantity.noun
 
     def expected_samples(self, run: Run) -> float:
-        """The number of samples of a planned run without losses."""
+        """The number of samples that a planned run has if there are no losses."""
         return self.quantity.expected(run)
 
     def lacking(self, runs: Sequence[RunSample]) -> Lacking | None:
-        """The samples found and needed, if too few; None if they suffice, or there are none."""
+        """If there are too few samples, their number and the number needed; None if they suffice,
+        or if there are none at all."""
         found = self.quantity.of(runs)
         if found is None or carries(self.q, found.count):
             return None
@@ -214,14 +220,15 @@ class Metric:
     per: str = ""
     """The amount of work that a value refers to, printed after the unit: an iteration, a GB."""
     exported: bool = True
-    """Whether the CSV export has a column for it, and a comparison a table."""
+    """Whether the metric has a column in the CSV export, and a table in a comparison."""
     is_relative: bool = False
-    """Whether it is in percent of a base row: then ratios are reported, not percentage points."""
+    """Whether the metric is in percent of a base row: then differences are reported as ratios, not
+    in percentage points."""
     named: MetricName | None = field(default=None, repr=False, compare=False)
     """The parsed name, if the metric was created from a name: a metric of a node, or a share above
     a limit. None: it comes from a workload's list."""
     sampled: SampledQuantity | None = field(default=None, repr=False, compare=False)
-    """The samples whose mean this metric is; None: no distribution is known."""
+    """The sampled quantity whose mean is this metric; None: no distribution is known."""
     is_of_work: bool = False
     """True for the mean time of the workload's own operation; a lower value is called faster."""
 

@@ -1,4 +1,4 @@
-"""Finding a metric by its name in a study."""
+"""Finds a metric by the name that a study uses."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from netstudy.study.vocabulary import MetricName
 
 
 def metric_named(name: MetricName, among: Sequence[Metric]) -> Metric | None:
-    """The metric of that name: of a node, one of `among`, or a share of samples above a limit for
-    one of them. A name without a statistic means the mean. None if `among` has no such metric."""
+    """The metric with that name: one of `among`, a metric of a node, or the share of samples of one
+    of `among` that are above a limit. A name without a statistic means the mean. None if `among`
+    has no such metric."""
     by_name = {metric.name: metric for metric in among}
     found = next((by_name[text] for text in name.spellings if text in by_name), None)
     if found is not None:
@@ -27,5 +28,5 @@ def _share_named(name: MetricName, by_name: Mapping[str, Metric]) -> Metric | No
 
 
 def figure_named(name: str, among: Sequence[Metric]) -> Metric | None:
-    """The metric whose figure has that name."""
+    """The metric whose standard figure has that name."""
     return next((metric for metric in among if metric.figure == name), None)

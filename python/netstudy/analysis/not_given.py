@@ -1,5 +1,5 @@
-"""Parts of a study that name missing values: refused by path before a run if published data lack
-them, reported by path after it if no run measured them."""
+"""Finds parts of a study that name missing values. Before a run, they are refused if the published
+data lack the values; after a run, they are reported if no run measured the values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 Wanted = tuple[str, MetricName]
-"""A path of the study, and the metric that it names."""
+"""A path in the study, and the metric that the study names there."""
 
 
 def not_given(study: Study, plan: Plan) -> list[str]:
@@ -40,8 +40,8 @@ def not_given(study: Study, plan: Plan) -> list[str]:
 
 
 def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
-    """Path -> the metric named there that has no value in any cell, unless the study gives a reason
-    or there are merely too few samples."""
+    """Path in the study -> the metric that is named there but has no value in any cell. Leaves out
+    metrics for which the study gives a reason, or that merely have too few samples."""
     explained = {empty.column for _, table in study.tables for empty in table.empty}
     found: dict[str, Metric] = {}
     for path, name in _wanted(study):
@@ -57,13 +57,13 @@ def not_measured(study: Study, cells: CellTable) -> dict[str, Metric]:
 
 @dataclass(frozen=True)
 class TooFew:
-    """A percentile that the study names, and cells whose samples are too few for it."""
+    """A percentile that the study names, but for which cells have too few samples."""
 
     metric: Metric
     places: tuple[str, ...]
-    """Paths of the study that name it."""
+    """Paths in the study where the percentile is named."""
     cells: int
-    """Number of cells without a value."""
+    """Number of cells with too few samples."""
     every: int
     """Number of cells with runs."""
     fewest: Lacking
@@ -99,7 +99,7 @@ def is_given(name: MetricName, metrics: Sequence[Metric]) -> bool:
 
 
 def _wanted(study: Study) -> Iterator[Wanted]:
-    """Every metric that the study names, apart from named figures."""
+    """Every metric that the study names, except by the name of a figure."""
     if study.compare is not None:
         yield from _each(("compare", "on"), study.compare.on)
     yield from _in_tables(study)

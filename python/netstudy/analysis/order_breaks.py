@@ -1,8 +1,8 @@
-"""Levels out of order: a metric is monotonic along x except at one level.
+"""Finds levels that are out of order: a metric rises or falls steadily along x except at one level.
 
-Only steps whose verdict is "different" count, after Holm's correction over all tests of a line.
-Without that level, all other steps must have the same sign: a metric that rises and then falls has
-a turning point, not a level out of order.
+Only steps whose verdict is "different" count, after Holm's correction over all tests of a line. If
+the level is left out, all steps must have the same sign: a metric that rises and then falls has a
+turning point, not a level out of order.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.wire import Level
 
 FEWEST = 4
-"""Fewest levels of a line."""
+"""Fewest levels that a line must have to be examined."""
 
 
 @dataclass(frozen=True, eq=False)
 class OrderBreak:
-    """A cell out of the order of its line, between its neighbours along x."""
+    """A cell that is out of order in its line, and its two neighbours along x."""
 
     metric: Metric
     series: Level | None
@@ -52,8 +52,8 @@ Step = tuple[int, int]
 def _signs(
     cells: Sequence[CellRow], x: str, metric: Metric, margin_pct: float | None
 ) -> Mapping[Step, int]:
-    """1 if the metric grows from one cell to the other, -1 if it falls, 0 if neither is shown; for
-    neighbours and next-but-one neighbours."""
+    """For every pair of neighbours, and of cells with one cell between them: 1 if the metric rises
+    from the first to the second, -1 if it falls, 0 if neither is shown."""
     last = len(cells) - 1
     steps = [*pairwise(range(last + 1)), *((place - 1, place + 1) for place in range(1, last))]
     table = verdict_table(

@@ -1,10 +1,10 @@
 """Intervals of percentiles and of shares that assume no distribution.
 
-The q-quantile lies between two of the n ordered samples with a probability from the binomial
-distribution (David & Nagaraja, Order Statistics, 7.1): the number of samples below it is
-Binomial(n, q). n samples suffice for a percentile if such a pair exists at 95 %. A share has
-Wilson's interval (1927). Both assume independent samples; `metrics.Percentile` adds run-to-run
-variation.
+The number of samples below the q-quantile is distributed as Binomial(n, q). This gives the
+probability that the quantile lies between two given samples of the n ordered ones (David &
+Nagaraja, Order Statistics, 7.1). n samples suffice for a percentile if for some pair of samples the
+probability is at least 95 %. The interval of a share is Wilson's (1927). Both assume independent
+samples; `metrics.Percentile` adds run-to-run variation.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _ROUNDING = 1e-12
 
 
 def carries(q: float, samples: int) -> bool:
-    """Whether n samples suffice for a 95 % interval of the q-quantile: the widest one, from the
-    smallest to the largest sample, must have that confidence."""
+    """Whether n samples suffice for a 95 % interval of the q-quantile: the widest interval, from
+    the smallest to the largest sample, must have at least this confidence."""
     return samples > 0 and 1 - q**samples - (1 - q) ** samples >= CONFIDENCE
 
 
 @dataclass(frozen=True)
 class Lacking:
-    """Samples that are too few for a percentile."""
+    """How many samples were found, and how many a percentile needs, if there are too few."""
 
     samples: int
     needed: int
@@ -50,13 +50,13 @@ def fewest(q: float) -> int:
 
 
 def has_beyond(q: float, samples: int) -> bool:
-    """Whether at least one of n samples is expected beyond the q-quantile, on either side, as the
-    percentile of a single run requires."""
+    """Whether at least one of n samples is expected on either side of the q-quantile. The
+    percentile of a single run requires this."""
     return samples * min(q, 1 - q) >= 1 - 1e-9
 
 
 def fewest_beyond(q: float) -> int:
-    """The smallest number of samples with one beyond the q-quantile: 2 for the median, 100 for the
+    """The smallest number of samples for which `has_beyond` is true: 2 for the median, 100 for the
     99th percentile."""
     return math.ceil(1 / min(q, 1 - q) - 1e-9)
 
@@ -66,7 +66,8 @@ def ranks(q: float, samples: int) -> tuple[int, int] | None:
     """Ranks, from 1, of the two ordered samples that enclose the q-quantile at 95 %; None with too
     few samples.
 
-    Tails are equal as far as ranks allow; at an end of the range, the nearer tail is larger.
+    Both tails have the same probability as far as ranks allow; for a quantile near an end of the
+    range, the tail at that end is larger.
     """
     if not carries(q, samples):
         return None
@@ -80,7 +81,8 @@ def ranks(q: float, samples: int) -> tuple[int, int] | None:
 
 
 def _least(probability: float, samples: int, q: float, *, strictly: bool = False) -> int:
-    """The smallest k with P(Binomial(n, q) <= k) >= this probability; `strictly`: > it."""
+    """The smallest k with P(Binomial(n, q) <= k) >= `probability`; with `strictly`, > instead of
+    >=."""
     k = 0 if probability <= 0 else max(0, math.floor(float(bdtrik(probability, samples, q))) - 1)
 
     def enough(k: int) -> bool:
@@ -95,7 +97,8 @@ def _least(probability: float, samples: int, q: float, *, strictly: bool = False
 
 
 def wilson(share: float, samples: float) -> Interval | None:
-    """Wilson's 95 % interval of a share of n samples, both from 0 to 1; None without samples."""
+    """Wilson's 95 % interval of a share of n samples; share and interval are from 0 to 1. None
+    without samples."""
     if samples <= 0:
         return None
     z = normal_quantile(1 - _TAIL)
@@ -107,7 +110,7 @@ def wilson(share: float, samples: float) -> Interval | None:
 
 
 def wider(a: Interval | None, b: Interval | None) -> Interval | None:
-    """The wider of two intervals, or the only one."""
+    """The wider of two intervals; if one is None, the other."""
     if a is None or b is None:
         return a or b
     return b if b.high - b.low > a.high - a.low else a

@@ -1,8 +1,8 @@
-"""The distributions of a panel: percentiles of each cell, and its two humps (modes).
+"""The distributions of a panel: for each cell, its percentiles and its two humps (modes).
 
 Figures and tables show only the cells at a few levels of x, chosen where the compared levels differ
-most. A sample belongs to the hump of timeouts only if its timeout was counted: nothing is guessed
-from the shape of a distribution.
+most. A sample belongs to the hump of timeouts only if its timeout was counted: the shape of the
+distribution is not used.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ LEVELS_SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class Hump:
-    """The samples of a cell with a timeout, or the samples without."""
+    """One hump of a cell: the samples with a timeout, or the samples without."""
 
     samples: Values
     median: Estimate | None
@@ -57,7 +57,8 @@ class CellSamples:
     cell: CellRow
     found: Distribution
     percentiles: Mapping[float, Estimate | Lacking]
-    """Quantile -> its estimate, or the samples found and needed if there are too few."""
+    """Quantile -> its estimate; if there are too few samples, how many there are and how many are
+    needed."""
     humps: Humps | None
     """None: the samples have no marks."""
 
@@ -135,9 +136,9 @@ def _distribution(
 def _ranked(
     panel: Panel, metric: Metric, verdicts: Sequence[VerdictTable]
 ) -> Iterator[Level | None]:
-    """Levels of x, the most informative first, each once: the level with the largest difference in
-    the deciding verdict (without a verdict, between the means), levels at which the lead changes,
-    the last level, the first, all others."""
+    """Levels of x, each once, the most informative first. The order is: the level with the largest
+    difference by the deciding verdicts (without a verdict, by the means); levels at which the lead
+    changes; the last level; the first level; all others."""
     decided = [row for row in (verdicts[0].rows if verdicts else ()) if row.outcome == "different"]
     crossings = verdicts[0].crossovers if verdicts else ()
     largest = max(decided, key=lambda row: _distance(row.value, row.base_value), default=None)
@@ -158,8 +159,8 @@ def _distance(a: float | None, b: float | None) -> float:
 
 
 def _by_spread(panel: Panel, metric: Metric) -> list[Level | None]:
-    """Levels of x by the ratio between their cells, the largest first; only the last level if each
-    has one cell."""
+    """Levels of x, sorted by the ratio between the largest and the smallest cell at the level,
+    largest ratio first; if a level has only one cell, only the last level."""
     if len(panel.series_levels) < 2:
         return [panel.x_levels[-1]]
 

@@ -19,12 +19,14 @@ SEED = 20_260_101
 """Fixed, so that the same records give the same report."""
 MIN_PAIRS = 4
 MIN_TESTED = 5
-"""Fewest pairs for a test: with four, 2 of the 24 orders are the most extreme, so p >= 0.083."""
+"""Fewest pairs for a test. With four pairs there are 24 orders; 2 of them are the most extreme, so
+p would be at least 0.083."""
 
 
 @dataclass(frozen=True)
 class RankCorrelation:
-    """Spearman's rho over n pairs; all None if a variable is constant or pairs are too few."""
+    """Spearman's rho over n pairs, with its interval and p; all three are None if a variable is
+    constant or if there are too few pairs."""
 
     n: int
     rho: float | None
@@ -62,7 +64,7 @@ def standard_ranks(values: Floats) -> Floats | None:
 def rank_correlation(
     x: Sequence[float | None], y: Sequence[float | None], *, test: bool = True
 ) -> RankCorrelation:
-    """Rho over the pairs with both values measured; without `test` there is no p."""
+    """Rho over the pairs whose two values were both measured; without `test`, p is None."""
     both = [(a, b) for a, b in zip(x, y, strict=True) if a is not None and b is not None]
     if len(both) < MIN_PAIRS:
         return RankCorrelation(len(both), None, None, None)
@@ -77,7 +79,8 @@ def rank_correlation(
 
 
 def _interval(value: float, n: int) -> Interval | None:
-    """Fisher's z with the variance of Bonett & Wright (2000); None if rho is 1 or -1."""
+    """The interval of rho by Fisher's z, with the variance of Bonett & Wright (2000); None if rho
+    is 1 or -1."""
     if abs(value) > 1 - 1e-12:
         return None
     half = float(ndtri(0.5 + CONFIDENCE / 2)) * math.sqrt((1 + value**2 / 2) / (n - 3))
@@ -86,13 +89,13 @@ def _interval(value: float, n: int) -> Interval | None:
 
 
 def _permutation_p(a: Floats, b: Floats, value: float) -> float:
-    """Share of pairings that correlate at least as strongly as the observed one, among random
-    pairings and the observed one."""
+    """Among the random pairings and the observed pairing: the share that correlates at least as
+    strongly as the observed pairing."""
     reached = np.abs(b[_orders(len(b))] @ a) >= abs(value) - 1e-12
     return float(1 + reached.sum()) / (PERMUTATIONS + 1)
 
 
 @lru_cache(maxsize=16)
 def _orders(n: int) -> NDArray[np.intp]:
-    """Random orders of n places, one in each row."""
+    """Random permutations of 0 to n - 1, one in each row."""
     return np.random.default_rng(SEED).permuted(np.tile(np.arange(n), (PERMUTATIONS, 1)), axis=1)

@@ -1,9 +1,9 @@
 """Compares two estimates: the interval of their ratio, and tests of difference and equivalence.
 
 All three use the same t statistic with the same degrees of freedom, so that the interval and the
-tests agree: Fieller's 95 % interval contains 1 exactly when Welch's test does not reject at 5 %,
-and his 90 % interval lies in the noise band exactly when the two one-sided tests (Schuirmann 1987)
-both reject at 5 %.
+tests agree: Fieller's 95 % interval contains 1 exactly when Welch's test does not reject at 5 %.
+Fieller's 90 % interval lies in the noise band exactly when both of the two one-sided tests
+(Schuirmann 1987) reject at 5 %.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def p_different(a: Estimate, b: Estimate) -> float | None:
 
 
 def p_same(a: Estimate, b: Estimate, margin: float) -> float | None:
-    """p of "the ratio lies outside 1 ± noise", the larger of the two one-sided tests (TOST)."""
+    """p of "the ratio lies outside 1 ± noise": the larger p of the two one-sided tests (TOST)."""
     if a.variance is None or b.variance is None:
         return None
     below = _tail((1 + margin) * b.value - a.value, a, b, 1 + margin)
@@ -64,7 +64,8 @@ def p_same(a: Estimate, b: Estimate, margin: float) -> float | None:
 
 
 def _tail(distance: float, a: Estimate, b: Estimate, rho: float) -> float:
-    """Upper tail of t for a distance between a and ρ b; without any spread it is 0, ½ or 1."""
+    """Upper tail probability of t for this distance between a and ρ b; if both variances are 0, it
+    is 0, ½ or 1."""
     variance = (a.variance or 0.0) + rho**2 * (b.variance or 0.0)
     if variance == 0:
         is_rounding = abs(distance) <= ROUNDING * max(abs(a.value), abs(b.value))
@@ -73,7 +74,8 @@ def _tail(distance: float, a: Estimate, b: Estimate, rho: float) -> float:
 
 
 def holm(values: Sequence[float | None]) -> list[float | None]:
-    """p values adjusted for their number by Holm (1979); missing p values stay missing."""
+    """The p values, adjusted for their number by Holm's method (1979); missing p values remain
+    missing."""
     order = sorted((p, i) for i, p in enumerate(values) if p is not None)
     adjusted: list[float | None] = [None] * len(values)
     worst = 0.0

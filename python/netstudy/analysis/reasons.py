@@ -17,7 +17,8 @@ def _reasons(record: RunRecord) -> Iterator[str]:
         yield record.error
     broken = [check for check in record.checks if not check.holds]
     yield from (f"{check.law}: {check.detail}" for check in broken)
-    # A limit that makes a run invalid also breaks a law, which already states the reason.
+    # A limit that makes a run invalid also breaks a law, and the reason is then already given with
+    # the law.
     exceeded = [
         _limit(limit)
         for limit in record.limits

@@ -1,9 +1,10 @@
 """Compares published measurements with the study's own: reads them, matches them to cells, and
 checks the law of their workload.
 
-A value matches the cells at its levels; a factor that the published table does not name may have
-any level. Repetitions of a cell are averaged. If a workload fixes the product of two metrics, as in
-goodput x completion time = bytes, published rows that violate it beyond rounding are reported.
+A published value matches the cells that have its levels; a factor that the published table does not
+name may have any level. Several values for the same cell are averaged. A workload may fix the
+product of two metrics, as in goodput x completion time = bytes; published rows that violate this
+law by more than rounding are reported.
 """
 
 from __future__ import annotations
@@ -43,13 +44,14 @@ class Published:
     levels: Mapping[str, Level]
     value: float
     rounding: float
-    """One unit of the last given digit: a source may have rounded or truncated."""
+    """One unit of the last printed digit: the source may have rounded or truncated the value."""
     case: str | None = None
     """The test case that it belongs to; None: every test case that has its levels."""
     fitted: bool = False
-    """Whether a profile was fitted to it."""
+    """Whether a profile was fitted to this value."""
     because: str | None = None
-    """The reason that the study gives for a difference from its own value."""
+    """The reason that the study gives for a difference between the published value and its own
+    value."""
 
     def is_of(self, treatment: Treatment) -> bool:
         """Whether it was measured at the levels of a treatment."""
@@ -63,7 +65,7 @@ class BrokenLaw:
     x: Level | None
     level: Level | None
     ratio: float
-    """The product of the row's two values, divided by the product that the law demands."""
+    """The product of the row's two values, divided by the product that the law requires."""
 
 
 @dataclass(frozen=True)
@@ -74,22 +76,22 @@ class PanelReference:
     ratios: tuple[RatioAgreement, ...]
     orders: tuple[OrderAgreement, ...]
     law: Identity | None
-    """The law that rows with both of its metrics were checked against."""
+    """The law against which rows with both of its metrics were checked."""
     broken: tuple[BrokenLaw, ...]
     checked: int
-    """Number of rows with both metrics."""
+    """Number of rows that were checked against the law."""
     here: Here
     """Label of the study's own values, to distinguish them from published ones."""
 
     def of(self, metric: Metric) -> tuple[Agreement, ...]:
-        """The agreements in one metric, one for each level."""
+        """The agreement with published values in one metric, for each level."""
         return tuple(one for one in self.agreements if one.metric == metric)
 
 
 def read_reference(study: Study, metrics: Sequence[Metric]) -> tuple[Published, ...]:
-    """Values of some metrics in a study's reference data.
+    """The published values of these metrics in the study's reference data.
 
-    They were validated when the study was read.
+    The reference data were validated when the study was read.
     """
     found = ((metric_named(one.metric, metrics), one) for one in published_values(study))
     return tuple(
@@ -165,7 +167,8 @@ def _of_metric(published: Sequence[Published], metric: Metric) -> list[Published
 
 
 def _find(of_metric: Sequence[Published], treatment: Treatment) -> Published | None:
-    """The published value of a cell, the mean of repetitions; None if there is none."""
+    """The published value for a cell; if there are several at the same levels, their mean; None if
+    there is none."""
     found = [one for one in of_metric if one.is_of(treatment)]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""The cells of a study: its runs pooled, then its relative metrics related to their base rows.
+"""The cells of a study: pools its runs, then gives relative metrics the values of their base rows.
 
 A base (`bases`) is a value of pooled cells (`cells`), so runs are pooled first.
 """
@@ -37,8 +37,8 @@ def pool_study(
 
 
 def relate(study: Study, table: CellTable) -> CellTable:
-    """The cells with the bases of their relative metrics. A cell of several test cases is split
-    where their bases differ."""
+    """The cells with the bases of their relative metrics. If a cell belongs to several test cases
+    with different bases, it is split into one cell per set of bases."""
     if not table.workload.relatives or table.workload.kind == "published":
         return table  # published percentages already refer to rows of their own tables
     found = {case: bases_of(study, case, table) for case in table.cases}

@@ -1,8 +1,8 @@
-"""Cells whose repetitions are all alike, so that repeating them shows nothing.
+"""Finds cells whose repetitions all have the same value, so that repeating them shows nothing.
 
-A deterministic run gives the same values for every seed. The interval of its replicates has zero
-width and says nothing about run-to-run variation, and there is no spread to compare a first
-repetition with.
+A deterministic run gives the same values for every seed. The interval over the replicates then has
+zero width and says nothing about run-to-run variation, and there is no spread with which a first
+repetition could be compared.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from netstudy.analysis.metrics import Metric
 
 
 def are_equal(values: Sequence[float]) -> bool:
-    """Whether two or more values are equal within floating-point error. False if all are 0: no
-    drops in any run, for example, is a finding."""
+    """Whether two or more values are equal within floating-point error. False if all are 0, because
+    that may be a finding, such as no drops in any run."""
     if len(values) < 2 or not any(values):
         return False
     return max(values) - min(values) <= ROUNDING * max(map(abs, values))
 
 
 def shows_nothing(row: CellRow, metric: Metric) -> bool:
-    """Whether all runs of a cell gave the same value of a metric. False for published values, which
-    may differ beyond their last digit."""
+    """Whether all runs of a cell gave the same value of a metric. False for published values,
+    because the exact values may differ although the printed digits are equal."""
     estimate = row.estimate(metric)
     if estimate is None or estimate.rounding is not None:
         return False
@@ -34,5 +34,5 @@ def shows_nothing(row: CellRow, metric: Metric) -> bool:
 
 
 def repeated_for_nothing(rows: Iterable[CellRow], metric: Metric) -> list[CellRow]:
-    """The cells whose repetitions are all alike."""
+    """The cells whose repetitions all have the same value."""
     return [row for row in rows if shows_nothing(row, metric)]

@@ -1,8 +1,9 @@
-"""A study's requirements of its outcome, checked against the cells.
+"""Checks the requirements that a study makes on its results, cell by cell.
 
-The value decides, not its interval: a requirement is a fixed limit, and the report also shows the
-uncertainty of the value. A requirement fails if a value could not be measured, because nothing
-shows that it is met. Cells left out of this run (`--only`, `--quick`) do not count.
+Whether a requirement is met depends only on the value, not on its interval: a requirement is a
+fixed limit, and the report shows the uncertainty of the value in any case. A requirement also fails
+if a value could not be measured, because nothing shows that it is met. Cells left out of this run
+(`--only`, `--quick`) do not count.
 """
 
 from __future__ import annotations
@@ -45,15 +46,18 @@ class CheckedRequirement:
     metric: Metric | None
     """None for a metric that this version does not compute."""
     at: Mapping[str, tuple[Level, ...]]
-    """Factor -> the levels at which it must hold, as written in the study, such as 1..6."""
+    """Factor -> the levels at which the requirement must hold, as written in the study; 1..6, for
+    example, stands for a range."""
     partly: Mapping[str, tuple[Level, ...]]
-    """Factor -> the levels of `at` in this run, for factors with missing levels."""
+    """For factors of which this run lacks some levels of `at`: factor -> the levels of `at` that
+    were run."""
     cells: tuple[CheckedCell, ...]
-    """The cells of this run to which it applies."""
+    """The cells of this run to which the requirement applies."""
 
     @property
     def outcome(self) -> Outcome:
-        """Missed if a cell misses the bound; else not measured if a cell has no value."""
+        """The outcome is "missed" if a cell misses the bound; else "not measured" if a cell has no
+        value."""
         if not self.cells:
             return "not in this run"
         if all(cell.met for cell in self.cells):
@@ -63,12 +67,13 @@ class CheckedRequirement:
 
     @property
     def failed(self) -> bool:
-        """Whether the run must not count as a success."""
+        """Whether this requirement prevents the run from counting as a success."""
         return self.outcome in ("missed", "not measured")
 
     @property
     def worst(self) -> CheckedCell | None:
-        """The cell furthest beyond the bound; if none is, the cell nearest to the bound."""
+        """The cell that exceeds the bound most; if no cell exceeds it, the cell nearest to the
+        bound."""
         measured = [cell for cell in self.cells if cell.estimate is not None]
         sign = 1 if self.bound.sign in ("<", "<=") else -1
         values = [sign * cell.estimate.value for cell in measured if cell.estimate is not None]
@@ -105,8 +110,8 @@ def cells_at(
 def levels_partly_run(
     study: Study, at: Mapping[str, Sequence[Level]], cells: Sequence[CellRow]
 ) -> dict[str, tuple[Level, ...]]:
-    """Factor -> the levels of a condition's `at` that occur in `cells`, for factors with missing
-    levels, because only a part of the study was run."""
+    """For factors of which `cells` lack some levels of a condition's `at`, because only a part of
+    the study was run: factor -> the levels of `at` that do occur."""
     partly = {}
     for name, levels in _levels_at(study, at).items():
         texts = {level_text(cell.treatment[name]) for cell in cells}
@@ -117,7 +122,7 @@ def levels_partly_run(
 
 
 def _levels_at(study: Study, at: Mapping[str, Sequence[Level]]) -> dict[str, dict[str, Level]]:
-    """Factor -> its levels at which a condition must hold, by their text."""
+    """Factor -> text of a level -> the level, for all levels at which a condition must hold."""
     return {
         name: {level_text(level): level for level in select(study.factors[name], wanted)}
         for name, wanted in at.items()

@@ -27,7 +27,7 @@ DROP_COUNTER = "frames_dropped"
 
 
 SeriesReader = Callable[[str], Sequence[Series]]
-"""Reads the series of a run by its id."""
+"""Reads the series of the run with this id."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Sampled:
     connection: int | None
     at_ns: Floats
     columns: Mapping[str, Floats]
-    """Counter or state -> its values; NaN where it could not be read."""
+    """Counter or gauge -> its values; NaN where it could not be read."""
 
     @classmethod
     def of(cls, series: Series) -> Sampled:
@@ -55,20 +55,20 @@ def _floats(values: Sequence[int | None]) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class RunSample:
-    """A valid run: its record, and the columns of its tables as arrays."""
+    """A valid run: gives access to its record, and to the columns of its tables as arrays."""
 
     planned: Run
     record: RunRecord
     read_series: SeriesReader | None = field(default=None, repr=False)
     """Reads the samples of a run; None: the record contains them."""
     bases: Mapping[str, float] = field(default_factory=dict)
-    """Relative metric -> its base value (100 %) in the cell's test case."""
+    """Relative metric -> its base value (100 %) in the test case of the cell."""
     _columns: dict[tuple[str, str], Floats | None] = field(default_factory=dict, repr=False)
     _sampled: dict[InstrumentKind, tuple[Sampled, ...]] = field(default_factory=dict, repr=False)
     _kept: dict[Hashable, Any] = field(default_factory=dict, repr=False)
 
     def kept(self, key: Hashable, find: Callable[[], T]) -> T:
-        """A value derived from the run, cached by key."""
+        """The value that `find` computes from the run, cached under `key`."""
         if key not in self._kept:
             self._kept[key] = find()
         found: T = self._kept[key]
@@ -111,7 +111,7 @@ class RunSample:
 def dropped_at_ports(record: RunRecord) -> int | None:
     """Frames that the switches dropped in the measuring phase, from their port counters.
 
-    None if a port has no counter, or there is no port: missing is not zero.
+    None if a port has no drop counter, or if there is no port: a missing count is not zero.
     """
     switches = {name for name, node in record.nodes.items() if node.kind == "switch"}
     grown = [
@@ -126,7 +126,7 @@ def dropped_at_ports(record: RunRecord) -> int | None:
 
 
 def by_second(values: Floats, starts_ns: Floats) -> tuple[Floats, Floats]:
-    """The start of each second, in s, and the sum of the values of its rows."""
+    """For each second: its start, in s, and the sum of the values in the rows of this second."""
     begin, place = np.unique(starts_ns, return_inverse=True)
     total = np.zeros(begin.size)
     np.add.at(total, place, values)
@@ -134,7 +134,8 @@ def by_second(values: Floats, starts_ns: Floats) -> tuple[Floats, Floats]:
 
 
 def jain_index(shares: Floats) -> float | None:
-    """Equality of shares: 1 if all are equal, 1/n if one has everything; None if all are 0.
+    """Jain's index of how equal n shares are: 1 if all are equal, 1/n if one of them has
+    everything; None if all are 0.
 
     Jain, Chiu and Hawe, A quantitative measure of fairness, DEC-TR-301, 1984.
     """

@@ -1,4 +1,5 @@
-"""Every setting of a plan that takes effect, by path, to compare two runs."""
+"""Lists all settings of a planned run that have an effect, by path, so that two runs can be
+compared."""
 
 from __future__ import annotations
 
@@ -68,8 +69,8 @@ def switch_settings(network: Network) -> dict[str, Settings]:
 
 
 def link_settings(network: Network) -> dict[str, Settings]:
-    """Links by the groups or switches at their ends: one entry if all links between two of them are
-    equal, else one numbered entry each."""
+    """Names of links, by the groups or switches at their ends -> settings. Equal links between the
+    same two ends have one entry; if they are not all equal, each has its own numbered entry."""
     by_ends: dict[tuple[str, str], list[Settings]] = {}
     for link in network.links:
         a, b = (_kin(network, port.node) for port in link.ports)
@@ -83,7 +84,7 @@ def _kin(network: Network, name: str) -> str:
 
 
 def _of_link(link: Link) -> Settings:
-    """The settings of a link, without the names of ports, which follow from the nodes."""
+    """The settings of a link, without the names of its ports, which depend only on the nodes."""
     a, b = link.ports
     rates = {"rate_bps": a.rate_bps}
     if b.rate_bps != a.rate_bps:
@@ -108,7 +109,7 @@ def _named(
 
 
 def workload_settings(run: Run) -> Settings:
-    """The workload with its members, the length of its phases, and its probe."""
+    """The settings of the workload, with its members, the lengths of the phases, and the probe."""
     work = run.workload.model_dump(exclude={"roles", "given"})  # hosts and published values
     phases = {
         phase.kind: phase.until.model_dump(exclude={"kind"})
@@ -133,7 +134,8 @@ def _roles(run: Run) -> dict[str, tuple[str, ...]]:
 
 
 def settings_of(run: Run) -> Settings:
-    """The settings of a run's switches, groups, links and workload, under their names.
+    """The settings of the switches, groups, links and workload of a run; paths begin with their
+    names.
 
     Empty for a published run.
     """

@@ -1,12 +1,13 @@
-"""Counts of drops, marks, PAUSE frames and loss probes at each level of a panel, and waits that no
-timeout explains.
+"""Counts drops, marks, PAUSE frames and loss probes at each level of a panel, and finds waits that
+are not due to timeouts.
 
-Totals cover the measuring phases of all runs. A count is None if some host or port lacks it.
+Totals cover the measuring phases of all runs. A total is None if some host or port lacks the
+counter.
 
-A wait of about one minimum RTO without a timeout appears as a hump: samples that take 0.8 to 2
-minimum RTOs longer than the quick ones, with fewer samples in between. Linux waits that long for a
-tail loss probe when a single segment is outstanding: two round trips plus the minimum RTO
-(RFC 8985, 7.2; `tcp_schedule_loss_probe`). A lost SYN waits for the initial RTO.
+Waits of about one minimum RTO without a timeout appear as a hump in the distribution: samples that
+take 0.8 to 2 minimum RTOs longer than the quick samples, with fewer samples in between. Linux waits
+that long for a tail loss probe when a single segment is outstanding: two round trips plus the
+minimum RTO (RFC 8985, 7.2; `tcp_schedule_loss_probe`). A lost SYN waits for the initial RTO.
 """
 
 from __future__ import annotations
@@ -38,11 +39,12 @@ from netstudy.analysis.workloads.signals import (
 from netstudy.wire import Level, Run
 
 NEAR: Final = (0.8, 2.0)
-"""In minimum RTOs: a wait between these bounds counts as about one minimum RTO."""
+"""A wait between these bounds, in minimum RTOs, counts as about one minimum RTO."""
 _QUICK: Final = 0.1
-"""Quantile that is taken as the time of a sample without a wait."""
+"""The quantile that is used as the time of a quick sample, that is, one without a wait."""
 SHARE_TOLD_PCT: Final = 1.0
-"""Least share of waits to report: fewer do not affect the 99th percentile."""
+"""Smallest share of waiting samples that is reported: a smaller share does not affect the 99th
+percentile."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,15 @@ class Signals:
 
 @dataclass(frozen=True)
 class LongWaits:
-    """Samples of a cell that wait about one minimum RTO without a timeout."""
+    """The samples of a cell that wait about one minimum RTO without a timeout."""
 
     x: Level | None
     level: Level | None
     min_rto_ms: float
     p99_ms: float
     samples: int | None
-    """Number of samples of the cell; None: samples have no timeout counts, so the wait was found
-    from the cell's percentiles."""
+    """Number of samples of the cell. None: timeouts are not counted per sample, so the waits were
+    found by the percentiles of the cell."""
     waiting: int
     """Number of samples that wait."""
     retransmitting: int
@@ -108,7 +110,8 @@ class LongWaits:
 
 
 def signals(panel: Panel) -> tuple[Signals, ...]:
-    """The totals at each level of the series; without a series, at each named level along x."""
+    """The totals at each level of the series; if there is no series but x has named levels, at each
+    of these."""
     if panel.series is None and panel.x is not None and not panel.x_numeric:
         cells = ((x, panel.cell(x, None)) for x in panel.x_levels)
         return tuple(_totals(x, [cell]) for x, cell in cells if cell is not None)
@@ -151,7 +154,7 @@ def _of_cell(
     cell = panel.cell(x, level)
     if cell is None or not cell.runs or workload.tail is None:
         return None
-    # Without a common minimum RTO it is unknown how long a timeout's wait would be.
+    # Without a common minimum RTO, it is not known how long the wait for a timeout would be.
     late = cell.value(workload.tail[1])
     min_rto_ms = least_rto_ms(cell.planned[0])
     if late is None or min_rto_ms is None:
@@ -178,7 +181,7 @@ _MS_PER: Final = {"s": 1e3, "ms": 1.0, "µs": 1e-3}
 
 
 def least_rto_ms(run: Run) -> float | None:
-    """The minimum RTO of the ends that send data, if they share it."""
+    """The minimum RTO of the endpoints that send data, if it is the same for all of them."""
     found = {
         group_of(run.network, sender).tcp.min_rto_ns
         for role in run.workload.sending
@@ -190,8 +193,8 @@ def least_rto_ms(run: Run) -> float | None:
 def _counted(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
-    """Numbers of samples, of samples that wait without a timeout, and of waiting samples with a
-    retransmission."""
+    """The numbers of: all samples; samples that wait without a timeout; and, among these, samples
+    with a retransmission."""
     if workload.waiting is None:
         return _by_percentiles(cell, workload, min_rto_ms)
     each = [found for run in cell.runs if (found := workload.waiting.each(run)) is not None]
@@ -206,8 +209,8 @@ def _counted(
 
 
 def _hump(times: Floats, min_rto_ms: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Marks the samples that take about one minimum RTO longer than the quick ones; marks none if
-    they form no hump."""
+    """Marks the samples that take about one minimum RTO longer than the quick ones, but only if
+    they form a hump."""
     ascending = Values(np.sort(times))
     beyond = (times - ascending.quantile(_QUICK)) / min_rto_ms
     hump = (beyond >= NEAR[0]) & (beyond < NEAR[1])
@@ -215,9 +218,9 @@ def _hump(times: Floats, min_rto_ms: float) -> np.ndarray[tuple[int], np.dtype[n
 
 
 def _has_hump(times: Distribution, min_rto: float) -> bool:
-    """True if more samples wait for about one minimum RTO than for half of it, and the quick
-    samples take at most one minimum RTO. A growing queue also causes long times, but no hump.
-    `min_rto` is in the unit of the times."""
+    """True if more samples wait for about one minimum RTO than for half of it, and quick samples
+    take at most one minimum RTO. A growing queue also causes long times, but they do not form a
+    hump. `min_rto` is in the unit of the times."""
     quick = times.quantile(_QUICK)
     half, least, most = (
         times.above(quick + share * min_rto) for share in (NEAR[0] / 2, NEAR[0], NEAR[1])
@@ -228,8 +231,9 @@ def _has_hump(times: Distribution, min_rto: float) -> bool:
 def _by_percentiles(
     cell: CellRow, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
-    """Like `_counted`, for samples without timeout counts. The cell must have no timeouts, a median
-    of at most one minimum RTO, and in a hump a 99th percentile about one minimum RTO above it."""
+    """Like `_counted`, for samples without timeout counts. The cell must have no timeouts, its
+    median must be at most one minimum RTO, and its 99th percentile must be in a hump about one
+    minimum RTO above the median."""
     assert workload.tail is not None, "`_of_cell` skips workloads without a tail"
     middle, late = (cell.value(metric) for metric in workload.tail)
     if middle is None or late is None or cell.value(workload.timeouts) != 0:
@@ -246,7 +250,7 @@ def _by_percentiles(
 
 
 def _samples(cell: CellRow, percentile: Metric) -> Distribution | None:
-    """The pooled samples of a cell that a percentile is computed from."""
+    """The pooled samples of a cell from which a percentile is computed."""
     assert isinstance(percentile.reading, Percentile), "the tail of a workload is a percentile"
     return percentile.reading.quantity.of(cell.runs)
 

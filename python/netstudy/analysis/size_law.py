@@ -1,9 +1,9 @@
-"""Finds a size whose times do not follow the law of the other sizes, such as a mistyped size.
+"""Finds a size, such as a mistyped one, whose times do not follow the law of the other sizes.
 
-The law is latency + size/bandwidth. If the law fitted to the other sizes is plausible for a path,
-and the times of one size are off this law, the size is reported with the implied size: the size at
-which the law gives these times. Published times of such a size are compared with the study's own
-times at both the published and the implied size.
+The law is latency + size/bandwidth. If the law that is fitted to the other sizes is plausible for a
+network path, and the times of one size deviate from this law, the size is reported, together with
+the implied size: the size at which the law gives these times. Published times of such a size are
+compared with the study's own times twice: at the published size and at the implied size.
 """
 
 from __future__ import annotations
@@ -27,12 +27,14 @@ if TYPE_CHECKING:
 
 LAW = "latency + size/bandwidth"
 _OFF = 1.5
-"""A size is off the law if its mean time ÷ the law's time, or the inverse, exceeds this."""
+"""A size is off the law if its mean time is more than this factor above or below the time by the
+law."""
 _SLACK = 0.1
-"""A fitted latency may be negative by this share of the shortest time: the true one may be 0."""
+"""A fitted latency may be negative by up to this share of the shortest time, because the true
+latency may be 0."""
 _CLEARLY = 3.0
-"""A size is off the law only if leaving it out gives a fit error this many times smaller than
-leaving out any other size."""
+"""A size is off the law only if the fit without it has an error that is smaller, by this factor,
+than the fit without any other size."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,9 +46,11 @@ class OffLaw:
     metric: Metric
     settings: int
     ratio: tuple[float, float]
-    """Mean time ÷ time by the law of the other sizes: smallest and largest over the settings."""
+    """Mean time ÷ time by the law of the other sizes: the smallest and largest ratio over the
+    settings."""
     implied_bytes: tuple[float, float]
-    """The size at which the law of the other sizes gives these times: smallest and largest."""
+    """The size at which the law of the other sizes gives these times: smallest and largest over the
+    settings."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ class ImpliedSize:
     own: float | None
     """The study's own mean time at the size as published."""
     own_implied: float | None
-    """The time by the law of the study's own times at the implied size."""
+    """The time at the implied size, by the law fitted to the study's own times."""
 
     @property
     def error_pct(self) -> float | None:
@@ -100,7 +104,8 @@ class _Off:
 
 
 def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
-    """The sizes that are off the law, for every figure that fits this law, in each test case."""
+    """The sizes that are off the law, in every figure to which the study fits this law and in each
+    test case."""
     found = [
         one
         for metric, factor, case in _fitted_along(study, table)
@@ -110,7 +115,8 @@ def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
 
 
 def _fitted_along(study: Study, table: CellTable) -> Iterator[tuple[Metric, str, str]]:
-    """The fits of the law that the study asks for: metric, factor of the sizes, test case."""
+    """For each fit of the law that the study asks for: the metric, the factor whose levels are the
+    sizes, and the test case."""
     for _, figure in study.figures:
         if LAW not in figure.fit or figure.x is None:
             continue
@@ -148,8 +154,8 @@ def _without_size(levels: Mapping[str, Level], factor: str) -> _Setting:
 
 
 def _off_everywhere(series: Mapping[_Setting, Sequence[_Point]]) -> dict[_Setting, _Off]:
-    """The size that is off the law at every setting with three sizes or more; empty unless it is
-    the same size at all of them."""
+    """Setting -> the size that is off the law there, for settings with three or more sizes. Empty
+    unless the same size is off at all of these settings."""
     found = {at: _off(points) for at, points in series.items() if len(points) > 2}
     known = {at: one for at, one in found.items() if one is not None}
     alike = len(known) == len(found) and len({one.level for one in known.values()}) == 1
@@ -201,7 +207,7 @@ def _implied(
 
 
 def _by_law(points: Sequence[_Point], size_bytes: float) -> float | None:
-    """The time at a size by the law fitted to these points."""
+    """The time at a size, by the law fitted to these points."""
     pairs = [(one.size_bytes, time) for one in points for time in one.times]
     fitted = fit(LAW, *zip(*pairs, strict=True)) if pairs else None
     if fitted is None:
@@ -237,8 +243,8 @@ def _off(points: Sequence[_Point]) -> _Off | None:
 
 
 def _without(point: _Point, points: Sequence[_Point]) -> _Off | None:
-    """Checks a size against the law of the others; None if that law is not plausible for a path, if
-    the size follows it, or if no size would give its times."""
+    """Checks a size against the law of the other sizes. None if that law is not plausible for a
+    path, if the size follows it, or if the law does not give these times at any size."""
     others = [one for one in points if one is not point]
     pairs = [(one.size_bytes, time) for one in others for time in one.times]
     fitted = fit(LAW, *zip(*pairs, strict=True))

@@ -1,4 +1,5 @@
-"""Percentiles and extremes of sampled quantities, which a study names by a metric's suffix."""
+"""Percentiles and extremes of sampled quantities. A study names them by the suffix of a metric's
+name."""
 
 from __future__ import annotations
 
@@ -24,11 +25,12 @@ class Statistic:
     word: str
     """Text before the name of the quantity."""
     q: float
-    """Its quantile: 0 for the lowest value, 1 for the highest."""
+    """The quantile: 0 is the lowest value, 1 the highest."""
 
     @property
     def is_extreme(self) -> bool:
-        """Whether it is a single sample, so that the values of runs do not scatter about it."""
+        """Whether the statistic is a single sample: then the values of single runs do not scatter
+        about it."""
         return self.q in (0, 1)
 
 
@@ -59,8 +61,8 @@ def reading_of(one: Statistic, quantity: SampledQuantity) -> Pooled | Percentile
 
 
 def further(like: Metric, but: Container[str] = ()) -> Iterator[Metric]:
-    """The statistics of the samples whose mean is `like`, except `but`, which are separate
-    metrics."""
+    """Metrics of the samples whose mean is `like`: one for each statistic, except the statistics
+    `but`, which are already metrics of their own."""
     quantity = like.sampled
     assert quantity is not None, f"{like.name} is the mean of samples"
     for one in STATISTICS.values():
@@ -75,7 +77,7 @@ def share_above(like: Metric, limit: Limit) -> Metric:
     value = limit.in_unit(like.unit)
 
     def terms(run: RunSample) -> Terms | None:
-        # One term per sample if samples are known, so that a single run has an interval.
+        # One term per sample if samples are known, so that even a single run has an interval.
         if quantity.values is not None:
             found = quantity.values(run)
             return None if found is None else each(np.where(found > value, 100.0, 0.0))
@@ -104,7 +106,7 @@ def share_above(like: Metric, limit: Limit) -> Metric:
 
 
 def base_of(metric: Metric) -> str:
-    """A metric's name without its statistic."""
+    """The name of a metric without the statistic at the end."""
     base, _, ending = metric.name.rpartition("_")
     return base if ending in (*STATISTICS, "mean") else metric.name
 

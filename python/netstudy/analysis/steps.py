@@ -1,9 +1,11 @@
-"""The rule that decides which levels of a growing factor gain.
+"""The rule that decides at which levels of a growing factor the metric improves: these levels
+"gain".
 
-Levels are judged in their order. A level gains if its value, over all its replicates, is better
-than the best value before it by more than the noise: the study's own noise, else the likely
-difference between two series of identical runs (A/A noise, from the replicates of both levels). For
-a metric without a better direction, more is better. The first level always gains.
+Levels are judged in their order. A level gains if its value, over all replicates, is better than
+the best value of the earlier levels by more than the noise. This is the noise that the study sets,
+else the likely difference between two series of identical runs (A/A noise, from the replicates of
+both levels). For a metric without a better direction, a higher value counts as better. The first
+level always gains.
 """
 
 from __future__ import annotations
@@ -29,11 +31,11 @@ class Step:
     estimate: Estimate | None
     """Estimate of the deciding metric, over the replicates; None: no run has a value."""
     threshold: float | None
-    """The improvement over the best value before it that a gain must exceed, in the metric's unit;
+    """The noise: a gain is an improvement over `before` by more than this, in the metric's unit.
     None for the first level, and if no noise is known, so that no gain can be shown."""
     gained: bool
     before: Estimate | None = None
-    """The best value before this level; None: there is none."""
+    """The best value of the earlier levels; None: no earlier level has a value."""
     ahead: float | None = None
     """Improvement over `before`, in the metric's unit; negative if this level is worse."""
 
@@ -44,7 +46,7 @@ class Judged:
 
     steps: tuple[Step, ...]
     best: Step | None
-    """The level with the best value, the first of equal ones; None: no level has a value."""
+    """The level with the best value; of equal values, the first. None: no level has a value."""
     last_gain: Step | None
     """The last level that gained: later levels are not better by more than the noise."""
     without_gain: int
@@ -57,7 +59,8 @@ def judge(
     lower_is_better: bool,
     margin_pct: float | None,
 ) -> Judged:
-    """Compares each level with the best before it, in the order in which they were tried."""
+    """Compares each level with the best of the earlier ones, in the order in which they were
+    tried."""
     best: Step | None = None
     last_gain: Step | None = None
     without = 0
@@ -97,9 +100,9 @@ def _threshold(
 def settled(
     rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
 ) -> list[CellRow]:
-    """Of rows that differ only in a growing factor, the row at the last level that gains: higher
-    levels only add delay. `rows` are in the order of the factor's levels; rows without a value are
-    left out."""
+    """For each set of rows that differ only in a growing factor: the row at the last level with a
+    gain, because higher levels only add delay. `rows` are in the order of the factor's levels; rows
+    without a value are left out."""
     groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
     for row in rows:
         if row.value(metric) is not None:

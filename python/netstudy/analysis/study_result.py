@@ -41,7 +41,7 @@ class ShownFigure:
     title: str | None = None
     """Its heading; None: the report writes one."""
     case: str | None = None
-    """The test case that it shows; None: all of them."""
+    """The test case that the figure shows; None: all test cases."""
     place: int = 0
     """Its position among the figures of the study."""
 
@@ -57,11 +57,11 @@ class AskedFigure:
 
 @dataclass(frozen=True)
 class DistributionFigure:
-    """A figure of samples that the study asks for."""
+    """A figure of the distribution of samples that the study asks for."""
 
     kind: DistributionKind
     metric: Metric
-    """The mean of the samples."""
+    """The metric that is the mean of the samples."""
     title: str | None
     case: str | None
 
@@ -77,7 +77,8 @@ class StudyResult:
     description: str | None
     """The study's general description; test cases have their own."""
     variant: tuple[str, str] | None
-    """The variant that was run, named after its testbed, and its description; None: not given."""
+    """The variant that was run (it has the name of its testbed), and its description; None: no
+    variant is given."""
     margin_pct: float | None
     """The study's equivalence margin, its `noise`; None: it declares none."""
     comparing: Comparing | None
@@ -90,17 +91,18 @@ class StudyResult:
     """The tables that the study asks for; if none, only the main table is shown."""
     figures: tuple[ShownFigure, ...]
     distributions: tuple[DistributionFigure, ...]
-    """The figures of samples that it asks for; if none, the report chooses."""
+    """The figures of distributions that the study asks for; if none, the report chooses."""
     asked_figures: tuple[AskedFigure, ...]
     requirements: tuple[CheckedRequirement, ...]
     """The study's requirements of its outcome, with their results."""
     concluded: tuple[Concluded, ...]
-    """The conclusions that the study asks for, in its order, for each of their test cases."""
+    """The conclusions that the study asks for, in the order of the study, one for each test case to
+    which a conclusion applies."""
     authors: tuple[str, ...]
     sources: tuple[str, ...]
     """Sources of the published values."""
     implied_sizes: tuple[ImpliedSize, ...]
-    """Published times of a size that is off the law of the other published sizes."""
+    """Published times of sizes that do not follow the law of the other published sizes."""
     plan: Plan
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
@@ -116,12 +118,13 @@ class StudyResult:
 
     @cached_property
     def warnings(self) -> Warnings:
-        """Reasons to look before trusting the result."""
+        """Reasons for caution before the result is trusted."""
         return self.find_warnings(self.cases)
 
     @cached_property
     def deciding(self) -> Metric:
-        """The metric that the study compares on first, else the workload's own."""
+        """The first metric in `compare.on` of the study, else the deciding metric of the
+        workload."""
         if self.comparing is not None and self.comparing.on:
             return self.comparing.on[0]
         own = self.cells.workload.deciding
@@ -169,7 +172,8 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     study, plan, cells = pooled.study, pooled.plan, pooled.cells
     testbed = _testbed(folder, pooled.records)
     comparing, not_compared = _comparing(study, cells)
-    # The cells of a published study already are the reference data: nothing to compare with.
+    # The cells of a published study are themselves the reference data, so there is nothing to
+    # compare them with.
     published = () if testbed.published else read_reference(study, cells.vocabulary)
     figures, not_drawn = _figures(study, plan, cells)
     headline, not_tabled = _headline(study, plan, cells)
@@ -252,8 +256,8 @@ def _left_out_by_variant(folder: Folder, study: Study) -> tuple[str, ...]:
 
 
 def _testbed(folder: Folder, records: Sequence[RunRecord]) -> TestbedResult:
-    """The testbed under the name that the engine recorded, or the requested name before the engine
-    has started."""
+    """The testbed, under the name that the engine recorded; before the engine has started, under
+    the requested name."""
     invocation, engine = folder.invocation(), folder.engine()
     name = engine.testbed if engine else invocation.testbed
     return gather_testbed(name, records, invocation.scale, folder.set_aside_as("invalid"))
@@ -295,7 +299,8 @@ def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]
 def _headline(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[MetricName, ...]]:
-    """The metrics of the study's tables, and the names that are unknown here."""
+    """The metrics of the study's tables, and the names of those that this workload does not
+    have."""
     names = (
         name
         for table in study.report.tables

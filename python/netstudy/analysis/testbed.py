@@ -1,9 +1,9 @@
-"""The testbed according to the records: whether it was the limit, and whether its instruments
-agree.
+"""What the records say about the testbed: whether it limited the results, and whether its
+instruments agree.
 
 A testbed of real machines can run out of CPU, lose frames unnoticed, or send them late; its runs
-then measure the testbed. Independent instruments should confirm each other's counts. A record's
-status says whether its run still counts; the report shows the findings run by run.
+then measure the testbed. Independent instruments should confirm each other's counts. Whether the
+run still counts is given by the status of its record; the report shows the findings run by run.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class LimitInRun:
 
 @dataclass(frozen=True)
 class LimitFound:
-    """A limit over all runs that checked it."""
+    """A limit of the testbed, in all runs that checked it."""
 
     name: str
     in_runs: tuple[LimitInRun, ...]
@@ -54,7 +54,7 @@ class LimitFound:
 
     @property
     def worst(self) -> LimitInRun | None:
-        """The run that came closest to the limit, or exceeded it most; None: it was not
+        """The run that came closest to the limit or exceeded it most; None if the limit was not
         measured."""
         measured = [one for one in self.exceeded or self.in_runs if one.limit.value is not None]
         return max(measured, key=_taken) if measured else None
@@ -72,7 +72,7 @@ class CheckInRun:
 
 @dataclass(frozen=True)
 class CheckFound:
-    """A comparison of two instruments, over all runs with both."""
+    """A comparison of two instruments, in all runs that have both."""
 
     check: str
     in_runs: tuple[CheckInRun, ...]
@@ -90,10 +90,10 @@ class CheckFound:
 
 @dataclass(frozen=True)
 class NodesAlike:
-    """Nodes of a group that ran in the same environment."""
+    """Nodes of one group that ran in equal environments."""
 
     environment: str
-    """Name of their environment in the results folder."""
+    """Name under which the environment is stored in the results folder."""
     group: str
     nodes: tuple[str, ...]
     runs: tuple[str, ...]
@@ -107,15 +107,15 @@ class TestbedResult:
 
     name: str
     simulated: bool
-    """Whether its values come from a model, according to the records of runs."""
+    """Whether the values come from a model, according to the records of runs."""
     published: bool
-    """Whether its values are published values, without any run of the study itself."""
+    """Whether the values were published by others and the study itself ran nothing."""
     limits: tuple[LimitFound, ...]
     """Exceeded limits first."""
     checks: tuple[CheckFound, ...]
     """Failed checks first."""
     scaled_by: str | None
-    """The factor that all link rates were multiplied by."""
+    """The factor by which all link rates were multiplied."""
     set_aside: int
     """Number of runs that suffered interference and were repeated."""
     environment: dict[str, tuple[str, ...]]
@@ -125,7 +125,7 @@ class TestbedResult:
 
     @property
     def here(self) -> Here:
-        """The label of its values."""
+        """The label for the values of this testbed."""
         if self.published:
             return "published"
         return "simulated" if self.simulated else "measured here"
@@ -139,7 +139,8 @@ class TestbedResult:
 
     @property
     def smaller_scale(self) -> str:
-        """The largest scale 1/n that is at most half the scale of these runs: 1/20 after 1/10."""
+        """The largest scale 1/n that is at most half the scale of these runs, for example 1/20 if
+        they used 1/10."""
         used = min(parse_scale(part) for part in (self.scaled_by or "1").split(_OR))
         return f"1/{ceil(2 / used)}"
 
@@ -168,10 +169,10 @@ class TestbedResult:
 def gather_testbed(
     name: str, records: Sequence[RunRecord], scale: str | None, set_aside: int = 0
 ) -> TestbedResult:
-    """Gathers the records' findings on their testbed.
+    """Gathers what the records contain about their testbed.
 
-    `scale` is the requested scale of every run; `set_aside` the number of runs repeated because of
-    interference.
+    `scale` is the requested scale of every run; `set_aside` is the number of runs that were
+    repeated because of interference.
     """
     limits = [
         LimitFound(limit, tuple(found))
@@ -196,7 +197,8 @@ def gather_testbed(
 
 
 def _all_failed(name: str, records: Sequence[RunRecord]) -> bool:
-    """Whether every run failed in the simulator: a failed run has no simulation mode."""
+    """Whether these are runs of the simulator that all failed. Their records do not show that they
+    were simulated, because a failed run has no simulation mode."""
     return name == "sim" and bool(records) and all(one.status == "failed" for one in records)
 
 

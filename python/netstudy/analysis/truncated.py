@@ -1,5 +1,5 @@
-"""Cells with so many unanswered requests at the end of the phase that percentiles are too low:
-unanswered requests have no latency."""
+"""Finds cells in which many requests were still unanswered at the end of the phase. Their
+percentiles are too low, because unanswered requests have no latency."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
 
 SEEN_PCT: Final = 1.0
-"""Least share of unanswered requests to report: they may be the slowest 1 %."""
+"""Smallest share of unanswered requests that is reported: they may be exactly the slowest 1 %."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
-"""Questions that a study asks but cannot test: found from its plan before it runs, and from its
-records afterwards.
+"""Finds questions that a study asks but cannot test: in its plan before it runs, and in its records
+afterwards.
 
-A factor's kind follows from the settings that its levels change: only buffers of switches, only the
-minimum RTO, only loss recovery, only congestion control.
+The kind of a factor is determined by the settings that its levels change: only buffers of switches,
+only the minimum RTO, only loss recovery, or only congestion control.
 """
 
 from __future__ import annotations
@@ -62,13 +62,14 @@ Kind = Literal[
 
 @dataclass(frozen=True)
 class Depth:
-    """The size of a buffer at one level, and the most bytes that were or could be in it."""
+    """The size of a buffer at one level, and the largest number of bytes that were, or could be, in
+    the buffer."""
 
     level: Level
     size_bytes: int
     most_bytes: int | None
-    """The longest queue of any run, or the most data that senders can have in flight; None: not
-    counted."""
+    """After the runs, the longest queue of any run; before, the most data that senders can have in
+    flight. None: not known."""
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,11 @@ class Untested:
     nodes: tuple[str, ...] = ()
     """The groups of hosts or the switches concerned."""
     dctcp: bool = False
-    """For ECN: whether DCTCP uses it."""
+    """For questions about ECN: whether DCTCP uses it."""
     depths: tuple[Depth, ...] = ()
     metric: str = ""
-    """The metric in which equal levels differ; for "too seldom", the probe or sampler."""
+    """The metric in which equal levels differ; for the kind "too seldom", the name of the probe or
+    sampler."""
     unsampled: MetricName | None = None
     """The metric of a node that no instrument samples."""
     every_ns: int = 0
@@ -92,7 +94,7 @@ class Untested:
     phase_ns: int = 0
     """Length of the measuring phase, which is shorter than `every_ns`."""
     repetitions: int = 0
-    """Largest number of repetitions of any setting, if too few."""
+    """Largest number of repetitions of any setting, if there are too few."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -101,10 +103,12 @@ _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
     "recovery": re.compile(r"\.tcp\.(recovery|rack|tail_loss_probe|sack)$"),
     "control": re.compile(r"\.tcp\.congestion_control$"),
 }
-"""Kind of a factor -> the only settings that its levels may change."""
+"""Kind of a factor -> pattern of settings; a factor is of this kind if its levels change only such
+settings."""
 _VARIANT: Final = "workload.application.variant"
 _NAMES: Final = re.compile(r"(^|\.)(profile|application\.variant)$")
-"""Settings that only name the origin of values, or a build of the application."""
+"""Settings without an effect of their own: the name of a profile, or the name of a build of the
+application."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +142,8 @@ class _Design:
         }
 
     def groups(self, factor: str) -> Iterator[dict[Level, Run]]:
-        """Groups of runs that differ only in this factor, by its levels."""
+        """Groups of runs that differ only in this factor; each group maps the levels to their
+        runs."""
         found: dict[object, dict[Level, Run]] = {}
         for run in self.runs:
             rest = tuple(
@@ -149,7 +154,8 @@ class _Design:
         return (group for group in found.values() if len(group) > 1)
 
     def about(self, factor: str) -> str | None:
-        """The kind of a factor, by the settings that its levels change in its first group."""
+        """The kind of a factor, determined by the settings that its levels change in the first of
+        its groups."""
         group = next(self.groups(factor), None)
         if group is None:
             return None
@@ -168,7 +174,8 @@ class _Design:
         return next(iter(kinds))
 
     def equal_levels(self, factor: str) -> Iterator[tuple[Level, ...]]:
-        """Sets of levels whose settings are equal in every group that has several of them."""
+        """Sets of levels that have equal settings in every group that contains several of these
+        levels."""
         classes: list[set[Level]] = [set(self.levels[factor])]
         groups = list(self.groups(factor))
         for group in groups:
@@ -187,7 +194,8 @@ def _settings(run: Run) -> dict[str, object]:
 
 
 def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Iterator[set[Level]]:
-    """Splits classes of levels whose settings differ in a group; drops single levels."""
+    """Splits each class of levels where settings differ between levels in the group; drops classes
+    with a single level."""
     for one in classes:
         parts: dict[object, set[Level]] = {}
         sizes: dict[object, list[Level]] = {}
@@ -197,7 +205,8 @@ def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Itera
             sizes.setdefault(repr(key), []).append(level)
         for same in sizes.values():
             for level in same:
-                # A level with a unique network size differs from all others anyway.
+                # If no other level has the same network size, the level differs from all others
+                # anyway.
                 told = repr(sorted(_settings(group[level]).items())) if len(same) > 1 else level
                 parts.setdefault(told, set()).add(level)
         absent = one - group.keys()
@@ -207,10 +216,12 @@ def _refined(classes: Iterable[set[Level]], group: Mapping[Level, Run]) -> Itera
 def of_plan(
     study: Study, plan: Plan, workload: WorkloadAnalysis, repetitions: int | None = None
 ) -> tuple[Untested, ...]:
-    """Questions that a plan cannot test, whatever the results. Switches that mark for no host are
-    reported only if the study itself sets a threshold: profiles always do.
+    """Questions that a plan cannot test, whatever the results. If switches mark frames but no host
+    reacts, this is reported only if the study itself sets a threshold, because profiles always set
+    one.
 
-    `repetitions`: their number per setting, if the plan has only one run of each setting.
+    `repetitions`: the number of repetitions per setting, if the plan contains only one run of each
+    setting.
     """
     design = _Design.of(plan, {name: factor.names for name, factor in study.factors.items()})
     switches = study.topology.all_switches.values()
@@ -235,7 +246,7 @@ def _too_few_repetitions(study: Study, plan: Plan, repetitions: int | None) -> I
 
 
 _KEYS: Final = {"host": "sar"}
-"""Kind of instrument in a plan -> its key in a study, if they differ."""
+"""Kind of instrument in a plan -> the instrument's key in a study, if the two differ."""
 
 
 def _too_seldom(design: _Design) -> Iterator[Untested]:
@@ -280,8 +291,8 @@ def _are_variants(design: _Design, factor: str) -> bool:
 
 
 def _marking(design: _Design) -> Iterator[Untested]:
-    """ECN on one side only: hosts without a marking switch on their paths, or the reverse; and
-    marking thresholds that no queue can reach."""
+    """ECN on one side only: hosts with ECN but no marking switch on their paths, or marking
+    switches but no hosts with ECN. Also marking thresholds that no queue can reach."""
     of_hosts = {run.id: _listening(run) for run in design.runs}
     of_switches = {run.id: _marking_switches(run) for run in design.runs}
     hosts = dict.fromkeys(name for names in of_hosts.values() for name in names)
@@ -307,7 +318,8 @@ def _marking(design: _Design) -> Iterator[Untested]:
 
 
 def _is_never_reached(name: str, runs: Iterable[Run]) -> bool:
-    """True if in every run the switch's ECN threshold is at least its longest possible queue."""
+    """True if in every run the ECN threshold of the switch is not below the longest queue that its
+    buffer allows."""
     marking = [
         switch
         for run in runs
@@ -331,7 +343,7 @@ def _listening(run: Run) -> tuple[str, ...]:
 
 
 def _dctcp_senders(run: Run) -> Iterator[str]:
-    """Groups of senders with DCTCP, whether or not the other end has ECN."""
+    """Groups of senders with DCTCP, even if the other end of the connection does not have ECN."""
     groups = _groups(run.network)
     for client, server in run.workload.connected:
         ends = {"client": groups[split(client)[0]], "server": groups[split(server)[0]]}
@@ -339,7 +351,7 @@ def _dctcp_senders(run: Run) -> Iterator[str]:
 
 
 def _groups(network: Network) -> dict[str, Group]:
-    """Node -> its group; looked up for each connection."""
+    """Node -> its group, as a mapping for fast look-up."""
     by_name = {group.name: group for group in network.groups}
     return {
         node.name: by_name[node.group] for node in network.nodes if not isinstance(node, Switch)
@@ -374,7 +386,7 @@ def _neighbours(network: Network) -> dict[str, list[str]]:
 
 
 def _between(near: Mapping[str, Sequence[str]], start: str, ends: Iterable[str]) -> set[str]:
-    """Every node on a shortest path from one host to some others."""
+    """Every node on a shortest path from `start` to one of `ends`."""
     distance, before, queue = {start: 0}, dict[str, list[str]](), deque([start])
     while queue:
         node = queue.popleft()
@@ -395,7 +407,8 @@ def _between(near: Mapping[str, Sequence[str]], start: str, ends: Iterable[str])
 
 
 def _unfillable(design: _Design, workload: WorkloadAnalysis) -> Iterator[Untested]:
-    """Levels of a buffer that all senders together cannot fill, so that they do not differ."""
+    """Levels of a buffer that all senders together cannot fill, so that these levels make no
+    difference."""
     for factor in design.levels:
         if design.about(factor) != "buffer":
             continue
@@ -423,7 +436,7 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
         return None
     total = 0.0
     groups = _groups(run.network)
-    mtu = min(link.mtu_bytes for link in run.network.links)  # most headers: an upper bound
+    mtu = min(link.mtu_bytes for link in run.network.links)  # most headers, for an upper bound
     for (client, server), offered in zip(
         run.workload.connected, workload.offered(run), strict=True
     ):
@@ -441,8 +454,9 @@ def _at_once(run: Run, workload: WorkloadAnalysis) -> int | None:
 def of_records(
     plan: Plan, cells: CellTable, margin_pct: float | None = None
 ) -> tuple[Untested, ...]:
-    """Questions left untested because no run met their condition, such as a full buffer, a timeout
-    or a loss; and levels with the same program whose results differ by more than the noise."""
+    """Questions that were not tested because a condition, such as a full buffer, a timeout or a
+    loss, did not occur in any run. Also levels that run the same program, but whose results differ
+    by more than the noise."""
     design = _Design.of(plan, cells.factors)
     rows = [row for row in cells.rows if row.runs]
     if not rows or not design.runs:
@@ -474,7 +488,7 @@ def _unfilled(
     about: Mapping[str, str | None],
     factors: Mapping[str, Sequence[Level]],
 ) -> Iterator[Untested]:
-    """Levels of a buffer without drops or PAUSE frames in any run."""
+    """Levels of a buffer that was never full: no run had drops or PAUSE frames."""
     for factor, kind in about.items():
         if kind != "buffer":
             continue
@@ -513,7 +527,8 @@ def _longest_queue(run: RunSample) -> int | None:
 def _unhurt(
     rows: Sequence[CellRow], about: Mapping[str, str | None], cells: CellTable
 ) -> Iterator[Untested]:
-    """TCP factors without an event to act on: no timeout, no loss, no congestion signal."""
+    """TCP factors that could have no effect because no event triggered them: no timeout, no loss or
+    no congestion signal occurred."""
 
     def never(found: Callable[[CellRow], float | None]) -> bool:
         return all(found(row) == 0 for row in rows)
@@ -541,7 +556,8 @@ def _total(row: CellRow, count: Callable[..., int | None]) -> int | None:
 
 
 def _unmarked(rows: Sequence[CellRow]) -> Iterator[Untested]:
-    """Switches that mark for hosts with ECN, but whose queues never reached the threshold."""
+    """Switches that would mark frames of hosts with ECN, but whose queues never reached the
+    threshold."""
     able = [row for row in rows if _listening(row.planned[0]) and _marking_switches(row.planned[0])]
     if able and all(_total(row, marks) == 0 for row in able):
         switches = dict.fromkeys(name for row in able for name in _marking_switches(row.planned[0]))
@@ -558,7 +574,7 @@ def _unpaused(rows: Sequence[CellRow]) -> Iterator[Untested]:
 
 
 def _asking(run: Run) -> tuple[str, ...]:
-    """Switches and groups of hosts with an XOFF threshold, so that they send PAUSE."""
+    """Switches and groups of hosts that can send PAUSE, because they have an XOFF threshold."""
     switches = [s.name for s in run.network.switches if _asks(s)]
     hosts = [g.name for g in run.network.groups if g.nic.pause_high_frames is not None]
     return (*switches, *hosts)

@@ -1,11 +1,12 @@
 """Compares two levels, treatment by treatment: the ratio of means, the verdict, and the winner.
 
 A pair of cells differs only in the level of the compared factor. "same" means that the ratio is
-shown to lie inside the study's noise band; "different", that it lies outside and the test of
-equality rejects after Holm. All other pairs are undecided, with the number of runs that would
-probably decide them. With only one replicate per cell, run-to-run variation is unknown, so there is
-no verdict. For published values without repetitions only the rounding is known: they are compared
-with the noise band directly, and differ if rounding cannot explain the difference.
+shown to lie inside the study's noise band. "different" means that the ratio lies outside and the
+test of equality rejects after Holm's correction. All other pairs are undecided; for them, the
+number of runs that would probably decide them is computed. With only one replicate per cell,
+run-to-run variation is unknown, so there is no verdict. For published values without repetitions,
+only the rounding is known: their difference is compared directly with the noise band, and they
+count as different if rounding cannot explain it.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 ALPHA = 0.05
 POWER = 0.80
 RUNS_RECOMMENDED = 5
-"""Three runs against three can never reach p < 0.05 by permutation; five against five can."""
+"""In a permutation test, three runs against three can never reach p < 0.05; five against five
+can."""
 RUNS_SEARCHED = 1000
 
 Outcome = Literal["different", "same", "undecided", "missing"]
@@ -63,25 +65,26 @@ class Comparison:
     p_same: float | None
     """p of "the ratio is outside the noise band", Holm-adjusted over the rows of the table."""
     noise_pct: float | None
-    """Likely difference between two series of identical runs (A/A noise), from the replicates; the
-    larger one of both cells."""
+    """Likely difference between two series of identical runs (A/A noise), computed from the
+    replicates of each cell; the larger of the two values."""
     outcome: Outcome
     winner: Level | None
     """The better level if the two differ."""
     more_runs: int | None
-    """Runs to add to each cell of an undecided pair; None if decided, if more than a thousand are
-    needed, or if single runs have too few samples."""
+    """Runs to add to each cell of an undecided pair. None if the pair is decided, if more than a
+    thousand runs are needed, or if single runs have too few samples."""
     within_one_run: bool
-    """Whether the uncertainty comes from batches of one run: it leaves out run-to-run variation."""
+    """Whether the uncertainty was estimated from batches of a single run, which does not include
+    run-to-run variation."""
     too_few_samples: bool
     """Whether the metric has no value for single runs, such as a high percentile of few samples:
-    its run-to-run variation is unknown, however many runs there are."""
+    then its run-to-run variation remains unknown, however many runs there are."""
     by_rounding: bool
     """Whether only the rounding is known for one or both values."""
     difference_interval: Interval | None = None
-    """95 % interval of value − base_value, by Welch's degrees of freedom."""
+    """95 % interval of value − base_value, with Welch's degrees of freedom."""
     lacking: Lacking | None = None
-    """Samples found and needed, if a cell has too few for a percentile."""
+    """If a cell has too few samples for a percentile: how many it has, and how many are needed."""
 
     @property
     def difference(self) -> float | None:
@@ -98,7 +101,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Crossover:
-    """A change of the better level, between the values `after` and `before` of x."""
+    """A point where the lead changes from one level to the other, between the values `after` and
+    `before` of x."""
 
     after: Level
     before: Level
@@ -125,8 +129,9 @@ class VerdictTable:
         return tuple(row for row in self.rows if row.outcome == outcome)
 
     def ahead(self, row: Comparison) -> Level | None:
-        """The level with the better value, whether or not the difference is significant; the larger
-        value for metrics without a better direction. None for equal or missing values."""
+        """The level with the better value, whether or not the difference is significant. For
+        metrics without a better direction, this is the level with the larger value. None for equal
+        or missing values."""
         if not row.difference:
             return None
         is_first = (row.difference > 0) != (self.metric.direction == "lower")
@@ -205,7 +210,8 @@ def _judge(
     a, b = test.a, test.b
     rounded = any(e is not None and e.unit == "rounding" for e in (a, b))
     within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
-    # Tests need run-to-run variation: rounded values and single runs are decided without them.
+    # Tests need run-to-run variation, so values with only their rounding and single runs are
+    # decided without tests.
     if rounded and a and b:
         outcome = _by_rounding(a, b, margin)
     else:
@@ -269,8 +275,8 @@ def _outcome(
 
 
 def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
-    """Different if the values differ by more than the noise band, the same if by less, wherever the
-    true values lie within their rounding and intervals; else undecided."""
+    """The true values may lie anywhere within their rounding and intervals. "different" if they
+    always differ by more than the noise band, "same" if always by less; else undecided."""
     gap, band = abs(a.value - b.value), (margin or 0.0) * abs(b.value)
     slack = _known_within(a) + (1 + (margin or 0.0)) * _known_within(b)
     if gap - slack > band:
@@ -280,7 +286,7 @@ def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
 
 
 def _known_within(estimate: Estimate) -> float:
-    """The possible distance of the true value from the given one."""
+    """How far the true value may be from the given value."""
     interval = estimate.interval
     half = 0.0 if interval is None else (interval.high - interval.low) / 2
     return max(half, estimate.rounding or 0.0)
@@ -304,8 +310,8 @@ def aa_noise_pct(estimate: Estimate | None) -> float | None:
 
 
 def aa_noise(estimate: Estimate | None) -> float | None:
-    """t(.975) s √(2/n), in the unit of the mean: the 95 % limit of the difference between two
-    series of n identical runs. None if runs were not repeated."""
+    """The 95 % limit of the difference between the means of two series of n identical runs: t(.975)
+    s √(2/n), in the unit of the mean. None if runs were not repeated."""
     if estimate is None or estimate.unit != "run":
         return None
     spread = math.sqrt(2 * (estimate.variance or 0.0))
@@ -317,10 +323,11 @@ def _largest(values: Iterable[float | None]) -> float | None:
 
 
 def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) -> int | None:
-    """Runs to add to each cell so that the nearer verdict is reached with 80 % power; None if a
-    thousand runs are not enough, or if no number is.
+    """Runs to add to each cell so that whichever verdict is nearer is reached with 80 % power; None
+    if a thousand runs are not enough.
 
-    Assumes the variances seen so far, and Bonferroni's level for the compared rows.
+    Assumes that the variances remain as seen so far; the level of the test is Bonferroni's for the
+    compared rows.
     """
     if _not_of_single_runs(a) or _not_of_single_runs(b):
         return None
@@ -340,15 +347,15 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
 
 @cache
 def _reach(have: int, level: float) -> tuple[NDArray[np.int64], Floats]:
-    """Larger numbers of runs, and for each the distance from a bound, in standard errors, that a
-    test at that level detects with 80 % power."""
+    """Numbers of runs larger than `have`; and for each number, the distance from a bound, in
+    standard errors, that a test at this level detects with 80 % power."""
     n = np.arange(have + 1, RUNS_SEARCHED + 1)
     return n, stdtrit(2 * (n - 1), 1 - level) + stdtrit(2 * (n - 1), POWER)
 
 
 def _crossovers(rows: Sequence[Comparison]) -> tuple[Crossover, ...]:
-    """Changes of the lead between decided rows; the rows must be in ascending order of a numeric
-    x."""
+    """The places along x where the lead changes between decided rows; x must be numeric, and the
+    rows in ascending order of x."""
     led = [row for row in rows if row.winner is not None and isinstance(row.x, int | float)]
     return tuple(
         Crossover(_known(before.x), _known(after.x), _known(before.winner), _known(after.winner))

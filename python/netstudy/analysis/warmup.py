@@ -1,8 +1,9 @@
 """MSER-5 as an alarm: does the measuring phase still contain part of the warm-up?
 
 MSER (White 1997) picks the truncation point that minimises the standard error of the mean of the
-remaining samples; MSER-5 does so on means of five. On a stationary series it cuts a few samples at
-random, so the alarm also requires that the part to cut differs from the rest by more than chance.
+remaining samples. MSER-5 applies this to means of five samples. On a stationary series it cuts a
+few samples at random, so the alarm also requires that these samples differ from the rest by more
+than chance.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from netstudy.analysis.workloads import WorkloadAnalysis
 
 BATCH = 5
 MIN_BATCHES = 16
-"""Shorter series cannot show a steady part after a warm-up."""
+"""Fewest batches: a shorter series cannot show a steady part after a warm-up."""
 ROUNDING = 1e-9
-"""Smaller relative differences are floating-point error."""
+"""Relative differences below this are floating-point error."""
 FALSE_ALARM = 0.001
-"""Chance that a stationary cell raises the alarm; kept small since many cells are tested."""
+"""Probability that a cell without warm-up raises the alarm; small because many cells are tested."""
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class WarmUp:
 
     @property
     def effect_pct(self) -> float:
-        """Bias of the mean by the samples that were not cut, in percent of the mean of the rest;
-        infinite if that mean is 0."""
+        """By how much the samples that should be cut change the mean of the cell, in percent of the
+        mean without them; infinite if that mean is 0."""
         if self.cut_mean is None:
             return 0.0
         if self.kept_mean == 0:
@@ -53,7 +54,7 @@ class WarmUp:
 
 
 def mser5(values: Floats) -> int:
-    """Number of samples to cut from the front: a multiple of five, at most half of them."""
+    """Number of samples to cut from the front: a multiple of five, at most half of the samples."""
     batches = values[: values.size // BATCH * BATCH].reshape(-1, BATCH).mean(axis=1)
     if batches.size < 2:
         return 0
@@ -65,8 +66,8 @@ def mser5(values: Floats) -> int:
 def warm_up_of(cell: CellRow, workload: WorkloadAnalysis) -> WarmUp | None:
     """The alarm for a cell; None if its runs are too short.
 
-    The samples are first averaged over the runs (Welch's procedure), which preserves a warm-up that
-    all runs share and averages out the rest.
+    The samples are first averaged over the runs (Welch's procedure). This preserves a warm-up that
+    occurs in all runs and averages out everything else.
     """
     courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
     length = min((course.values.size for course in courses), default=0)

@@ -1,4 +1,4 @@
-"""Reasons to look before trusting a result, gathered for the report."""
+"""Reasons for caution before a result is trusted, gathered for the report."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Warnings:
-    """Reasons to look before trusting the result; empty fields when there are none."""
+    """Reasons for caution before the result is trusted; a field is empty if there are none of its
+    kind."""
 
     problems: tuple[tuple[CellRow, Problem], ...]
     """Failed, invalid and missing runs with their cells."""
@@ -38,18 +39,19 @@ class Warnings:
     reference: tuple[str, ...]
     """Problems of the reference data; the affected values are left out."""
     contradicted: tuple[OrderAgreement, ...]
-    """Pairs of levels whose published order is reversed in most rows of the study."""
+    """Pairs of levels whose order in the study is the reverse of the published order in most
+    rows."""
     exceeded: tuple[LimitFound, ...]
     """Limits of the testbed that some run exceeded."""
     disagreeing: tuple[CheckFound, ...]
     """Instruments that disagree in some run."""
     not_shown: tuple[str, ...]
-    """Parts of the study that this version's report leaves out, by path: comparisons, tables,
+    """Paths of parts of the study that this version cannot show in the report: comparisons, tables,
     figures, conclusions."""
     left_out: tuple[str, ...]
-    """Parts of the study that the user left out of the run by name."""
+    """Parts of the study that the user excluded from the run by their names."""
     left_out_by_variant: tuple[str, ...] = ()
-    """Parts that the testbed's variant leaves out."""
+    """Parts of the study that the variant for the testbed leaves out."""
     untested: tuple[Untested, ...] = ()
     """Questions of the study that its runs cannot answer."""
     not_measured: Mapping[str, Metric] = field(default_factory=dict)
@@ -107,7 +109,8 @@ def warnings_of(
         few_runs=tuple(row for row in cells.rows if len(row.runs) < RUNS_RECOMMENDED),
         warm_up=alarms(cells),
         reference=tuple(unread),
-        # A metric that only restates the deciding one would report one contradiction twice.
+        # If a metric only restates the deciding one, the same contradiction would be reported
+        # twice.
         contradicted=tuple(
             one
             for reference in references
@@ -129,8 +132,8 @@ def warnings_of(
 
 
 def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:
-    """Questions that the plan cannot test, or that the runs left untested. A buffer that never
-    filled is reported once, from its runs."""
+    """Questions that the plan cannot test, or that the runs did not test. A buffer that never
+    filled is reported only once, with the numbers from the runs."""
     seen = of_records(plan, cells, study.margin_pct)
     filled = {one.factor for one in seen if one.kind == "never filled"}
     planned = of_plan(study, plan, cells.workload)

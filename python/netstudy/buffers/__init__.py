@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 Architecture = Literal["output-queued", "shared-memory", "ingress-queued"]
-"""The architectures by their names in profiles."""
+"""The names of the architectures, as profiles give them."""
 _AnyBuffer = OutputQueued | SharedMemory | IngressQueued
 Buffer = Annotated[_AnyBuffer, Field(discriminator="kind")]
 

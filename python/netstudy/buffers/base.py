@@ -9,11 +9,10 @@ from netstudy.wire_model import Wire
 
 
 class SwitchBuffer(Wire):
-    """The buffer of a switch with its parameters, which are settings of studies and figures of
-    profiles."""
+    """The buffer of a switch. Studies and hardware profiles can set its parameters."""
 
     TITLE: ClassVar[str]
-    """Name of the architecture, with which descriptions of its parameters begin."""
+    """Name of the architecture; the descriptions of its parameters begin with it."""
 
     @abstractmethod
     def holds(self, frame_bytes: int) -> bool:
@@ -29,6 +28,6 @@ class SwitchBuffer(Wire):
         return self.queue_bytes()
 
     def kernel_queue_bytes(self) -> int | None:
-        """Length of a byte-limited kernel queue at each port that would admit the same frames as
-        this buffer; None if there is no equivalent."""
+        """The byte limit with which a kernel queue at each port would admit the same frames as this
+        buffer; None if no limit has this effect."""
         return None

@@ -27,18 +27,20 @@ class IngressQueued(SwitchBuffer):
     egress_buffer_bytes: int = Field(default=0, ge=0, le=UINT32_MAX)
     """The buffer of each egress port."""
     random_arbitration_pct: int = Field(default=0, ge=0, le=100)
-    """Share of an egress port's choices that are random; the others are round robin."""
+    """How many of an egress port's choices of the next ingress queue are random; the others are
+    round robin."""
 
     def holds(self, frame_bytes: int) -> bool:
-        """Whether the buffer has cells for all frames that a cut-through port reserves room for."""
+        """Whether an empty ingress buffer has room for `ingress_reserve_frames` frames of this size
+        (at least one)."""
         taken = -(-frame_bytes // self.ingress_cell_bytes) * self.ingress_cell_bytes
         return taken * max(self.ingress_reserve_frames, 1) <= self.ingress_buffer_bytes
 
     def queue_bytes(self) -> int:
-        """The buffer of the ingress port, and the buffer of the egress port."""
+        """The buffers of the ingress port and of the egress port together."""
         return self.ingress_buffer_bytes + self.egress_buffer_bytes
 
     def longest_queue_bytes(self, ports: int) -> int:
-        """All ingress buffers together, since they can hold frames for the same egress port. The
-        egress port's own buffer is not part of the queue that is compared with an ECN threshold."""
+        """All ingress buffers together, since all can hold frames for the same egress port. The
+        egress port's own buffer is left out, because it does not count towards an ECN threshold."""
         return ports * self.ingress_buffer_bytes

@@ -1,8 +1,9 @@
-"""Fits figures of profiles to measured values, using only runs of the simulator.
+"""Fits figures of profiles to measured values; only the simulator is used for this.
 
-`figures` has the figures that may change, `targets` the measured values, `model` the simulated
-values for given figures. `least_squares` fits figures, `lists` chooses among a few values of each;
-`profile` writes them with their source and their interval. `calibrate` combines all of these.
+The module `figures` has the figures that may be fitted, `targets` the measured values, and `model`
+simulates a study with given figures. `least_squares` fits figures that can have any value, `lists`
+figures that are chosen from a few values; `profile` writes them into profiles, with source and
+interval. `calibrate` combines all of these.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Calibrates figures of profiles: the fit, its leave-one-out errors, undetermined figures."""
+"""Calibrates figures of profiles: fits them, computes leave-one-out values, and finds figures that
+the data do not determine."""
 
 from __future__ import annotations
 
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
     from netstudy.wire import Level
 
 STEP_SHARE = 0.08
-"""Step of a figure for the finite differences of the fit, as a share of its value."""
+"""How far a figure is changed to measure its effect in the fit (finite differences), as a share of
+the figure's value."""
 STEP_LEAST = {"_ns": 50_000.0, "_ppm": 3_000.0}
-"""The smallest step of an application's times (50 us) and shares (0.3 %): the effect of a smaller
-step would be lost in the simulation's noise."""
+"""The smallest such change for an application's times (50 us) and shares (0.3 %): the effect of a
+smaller one would be lost in the simulation's noise."""
 _CHI_SQUARED_95 = 3.84
 """The 95 % quantile of the chi-squared distribution with one degree of freedom."""
 
@@ -47,22 +49,23 @@ class Options:
     figures: tuple[str, ...]
     """The figures to fit: keys of the profile, or `PROFILE:FIGURE` for another profile."""
     choices: Choices = field(default_factory=dict)
-    """Figures, or keys of the study by their path, each with the values to try."""
+    """Figure, or path of a key in the study -> the values to try."""
     tolerances: Mapping[str, float] = field(default_factory=dict)
     """Metric -> allowed error of the model, in the metric's unit."""
     shares: Mapping[str, float] = field(default_factory=dict)
-    """Allowed error as a share of the value; if both are given, the larger one."""
+    """Metric -> allowed error as a share of the value. If a metric is in both, the larger error is
+    allowed."""
     share: float = 0.01
-    """The share for metrics that neither `tolerances` nor `shares` names."""
+    """The share for metrics that are neither in `tolerances` nor in `shares`."""
     left_out: frozenset[str] = frozenset()
     """Metrics to ignore."""
     metrics: tuple[str, ...] = ()
-    """The metrics of measured runs to fit to; not used with published values."""
+    """The metrics of measured runs that are fitted; not used with published values."""
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
-    """Factor -> the levels to use."""
+    """Factor -> the levels whose rows are used."""
     relative: frozenset[str] = RELATIVE
-    """Metrics in percent of a base row. The value of the base is not a target; it is fitted,
-    separately for each file."""
+    """Metrics whose values are in percent of a base row. The value of the base row is not measured;
+    it is fitted, separately for each file."""
     rounds: int = 12
     length: Length = field(default_factory=Length)
     threads: int | None = None
@@ -70,11 +73,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Judged:
-    """A target with the value of the fitted model."""
+    """A target, and its value in the fitted model."""
 
     target: Target
     simulated: float
-    """The model's value, with other random numbers than in the fit."""
+    """The model's value, simulated with other random numbers than in the fit."""
     left_out: float | None
     """The model's value if the rows of this run are left out of the fit. None: the row was not
     fitted, or there are too few other rows."""
@@ -92,25 +95,26 @@ class Calibration:
     figures: Mapping[str, Figure]
     """The requested figures, by their names in the options."""
     values: Mapping[str, float]
-    """Fitted values by the same names, in the smallest unit."""
+    """The fitted values, with the same names, in the smallest unit."""
     intervals: Mapping[str, tuple[float, float]]
-    """Only of values that the data determine."""
+    """The 95 % interval of each fitted value that the data determine, by the same names."""
     undetermined: tuple[tuple[str, ...], ...]
-    """Figures and keys that the data do not determine. A group of one changes no fitted value; in a
-    larger group, changes of the figures cancel each other."""
+    """Groups of figures and keys that the data do not determine. In a group of one, the figure has
+    no effect on the fitted metrics; in a larger group, changes of the figures cancel each other."""
     moved: tuple[str, ...]
-    """Undetermined figures whose values the fit changed. The other fitted values are right only
+    """Undetermined figures whose values the fit changed. All other fitted values are only right
     together with these."""
     chosen: Mapping[str, str]
     as_good: Mapping[str, Interval]
-    """For each choice, the lowest and the highest of the tried values that fit as well."""
+    """For each choice, the lowest and the highest of the tried values that fit about as well as the
+    chosen one."""
     cost: float
-    """Sum of the squared residuals, in units of the tolerance."""
+    """Sum of the squares of the residuals ÷ tolerance."""
     costs: Mapping[str, float]
-    """Each combination of choices that was tried, as text -> its cost."""
+    """Combination of choices, as text -> its cost; for all combinations that were tried."""
     judged: tuple[Judged, ...]
     unresolved: tuple[str, ...]
-    """Differences in the source that are below the model's resolution."""
+    """Sentences on differences between measured rows that are smaller than the model's error."""
 
     def fitted(self, source: str) -> dict[Figure, Fitted]:
         """The new values of figures for profiles; undetermined figures are left out."""
@@ -133,14 +137,14 @@ def calibrate(
 ) -> Calibration:
     """Fit figures of profiles to the study's reference data, or to measured runs.
 
-    `profile` is the profile of all figures that are named without one.
+    `profile` is the profile of all figures whose names have no profile.
     """
     return _Calibrator.of(study, profile, options, measured).found()
 
 
 def library_of(study: Study, measured: Folder | None = None) -> HardwareLibrary:
-    """The shared profiles and the profiles in the study's folder. The study of measured runs was in
-    another folder: the folder that it was run from, if it still exists."""
+    """The shared profiles and the profiles in the study's folder. For measured runs, the study's
+    folder is the one from which it was run, if that still exists."""
     if measured is None:
         return HardwareLibrary.default(study.folder)
     named = Path(measured.invocation().study)
@@ -175,13 +179,14 @@ class _Calibrator:
     """The figures to fit or to choose."""
     targets: tuple[Target, ...]
     _fits: dict[tuple[str, ...], Fit] = field(default_factory=dict, repr=False)
-    """The chosen values -> their fit, so that no combination is fitted twice."""
+    """Combination of chosen values -> its fit, so that no combination is fitted twice."""
 
     @classmethod
     def of(
         cls, study: Study, profile: str | None, options: Options, measured: Folder | None
     ) -> _Calibrator:
-        """Set-up and checks before anything is simulated. Raises StudyError for wrong options."""
+        """Prepares the calibration and checks the options; nothing is simulated yet. Raises
+        StudyError for wrong options."""
         scale = None if measured is None else measured.invocation().scale
         model = Model(
             study,
@@ -197,8 +202,8 @@ class _Calibrator:
             known = published_targets(study, planned)
         else:
             known = measured_targets(measured, planned, options.metrics)
-        # A tolerance for a metric that is left out has no effect, so tolerances are checked against
-        # the remaining targets, and only after the names of the metrics to leave out.
+        # A tolerance for a metric that is left out would have no effect. Therefore tolerances are
+        # checked against the remaining targets only.
         _refuse_unknown(options.left_out, known, "--without")
         targets = tuple(
             one
@@ -216,7 +221,7 @@ class _Calibrator:
         return found
 
     def found(self) -> Calibration:
-        """Fit for each tried combination of choices, and judge the best."""
+        """Fit the figures for each tried combination of choices, and judge the best fit."""
         choices = self.options.choices
         begin = {name: texts[0] for name, texts in choices.items()}
         chosen = descend(choices, begin, lambda chosen: self._fit(chosen).cost)
@@ -226,8 +231,8 @@ class _Calibrator:
         widths = zip(names, best.values, best.half_widths, strict=True)
         groups = [tuple(names[index] for index in group) for group in best.undetermined]
         values = dict(zip(names, map(float, best.values), strict=True))
-        # Choices without effect join the undetermined figures as groups of one: each choice is
-        # varied with all others held, so effects that cancel each other cannot be seen.
+        # A choice without effect is listed as an undetermined group of one. Larger groups of
+        # choices cannot be found, since each choice is varied with all others unchanged.
         return Calibration(
             figures=self.figures,
             values=values,
@@ -258,7 +263,8 @@ class _Calibrator:
                 )
 
     def _refuse_without_effect(self) -> None:
-        """Raises StudyError for a figure that none of the fitted runs takes from its profile."""
+        """Raises StudyError for a figure without an effect, because no fitted run takes it from the
+        profile."""
         keys = {name: texts[0] for name, texts in self.options.choices.items()}
         keys = {name: text for name, text in keys.items() if name not in self.figures}
         for name, figure in self.figures.items():
@@ -317,8 +323,9 @@ class _Calibrator:
     def _said(
         self, targets: Sequence[Target], values: Floats, chosen: Mapping[str, str], seed: int
     ) -> Floats:
-        """The simulated value of each target. Relative metrics of a file share a base, found by
-        least squares in tolerances over its fitted rows, or over all rows if none is fitted."""
+        """The simulated value of each target. All values of a relative metric in a file have the
+        same base. It is found by least squares over the file's fitted rows, or over all its rows if
+        none is fitted."""
         names = self.options.figures
         trial = Trial(
             {self.figures[name]: float(value) for name, value in zip(names, values, strict=True)}
@@ -349,14 +356,15 @@ class _Calibrator:
         )
 
     def _left_out(self, best: Fit) -> dict[tuple[str, MetricName], float]:
-        """Row and metric -> the model's value when fitted to only the rows of all other runs, if
-        these rows are enough for a fit. If two files have the same run, it is left out of both."""
+        """Row and metric -> the model's value if the rows of this run are left out of the fit.
+        Entries are missing if the remaining rows are too few for a fit. If two files have rows of
+        the same run, the rows of both are left out."""
         found = {}
         targets = self._fitted_to
         tolerances = np.array([self._tolerance(one) for one in targets])
         said = np.array([one.value for one in targets]) - best.residuals * tolerances
         groups = self._bases(targets)
-        # Changing a base by a share changes all its relative metrics by that share.
+        # If a base changes by a share, all metrics in percent of it change by that share.
         bases = -np.where(groups, said / tolerances, 0.0).T
         for run in dict.fromkeys(one.run for one in targets):
             is_of = np.array([one.run == run for one in targets])
@@ -373,7 +381,8 @@ class _Calibrator:
         return found
 
     def _bases(self, targets: Sequence[Target]) -> NDArray[np.bool_]:
-        """One row per base of relative metrics: whether each target is in percent of it."""
+        """One row for each base of relative metrics; each element says whether that target is in
+        percent of this base."""
         of = [
             (one.file, one.metric) if str(one.metric) in self.options.relative else None
             for one in targets
@@ -383,13 +392,15 @@ class _Calibrator:
         return found.reshape(len(bases), len(targets))
 
     def _is_idle(self, name: str, chosen: Mapping[str, str]) -> bool:
-        """Whether each value of a choice fits equally well, with the other choices unchanged."""
+        """Whether all values of a choice give the same residuals, with the other choices
+        unchanged."""
         tried = [self._fit({**chosen, name: text}) for text in self.options.choices[name]]
         return all(np.allclose(one.residuals, tried[0].residuals, 0.0, ROUNDING) for one in tried)
 
     def _as_good(self, name: str, chosen: Mapping[str, str]) -> Interval:
-        """The first and last value that fit as well as the chosen one, by a likelihood-ratio test
-        at 95 %, with all other choices held."""
+        """The lowest and the highest value that fit as well as the chosen one, by a
+        likelihood-ratio test at 95 %, with all other choices unchanged. Keys of the study are in
+        the order of the option."""
         best = self._fit(chosen)
         reach = _CHI_SQUARED_95 * best.scatter
         good = [
@@ -420,7 +431,7 @@ def _without_effect(figure: Figure, study: Study) -> str:
 
 
 def _paths_of(key: str, data: object, above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
-    """The paths of a key in a document."""
+    """The paths of all keys with this name in a document."""
     if isinstance(data, Mapping):
         for name, value in data.items():
             if name == key:
@@ -463,7 +474,8 @@ def _step(figure: Figure, value: float) -> float:
 
 
 def _unresolved(judged: Sequence[Judged]) -> Iterator[str]:
-    """Pairs of rows that differ in one factor, and in a metric by less than the model's error."""
+    """One sentence for each pair of rows that differ in a single factor, if a metric differs
+    between them by less than the model's error."""
     for metric in dict.fromkeys(one.target.metric for one in judged):
         own = [one for one in judged if one.target.metric == metric and not one.target.predicted]
         errors = [one.error / one.target.value for one in own if one.target.value]

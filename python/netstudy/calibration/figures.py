@@ -1,4 +1,4 @@
-"""The figures that a calibration can change, by name, in profiles of any kind."""
+"""The figures of profiles that a calibration can change, and how they are named."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from netstudy.hardware import HardwareLibrary, HostProfile, Kind, SwitchProfile
 from netstudy.knobs import Knob, knobs
 
 FIGURES = "figures"
-"""The section of a profile whose figures have no prefix."""
+"""The section of a profile whose figures are named without a prefix."""
 _OF_HOSTS: Mapping[str, type[BaseModel]] = {
     "tcp": wire.Tcp,
     "nic": wire.Nic,
@@ -29,7 +29,7 @@ _OF_HOSTS: Mapping[str, type[BaseModel]] = {
     "bus": wire.Bus,
     "disk": wire.Disk,
 }
-"""Section of a host's profile -> its model on the wire."""
+"""Section of a host profile -> the wire model with the section's settings."""
 _OF_OTHERS: Mapping[str, type[BaseModel]] = {
     "nic": wire.Nic,
     "tcp": wire.Tcp,
@@ -47,12 +47,12 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """Its name in the profile, as reports write it: `alpha`, `cpu.send_per_packet`."""
+        """The figure's name in the profile, as in reports: `alpha`, `cpu.send_per_packet`."""
         name = self.knob.name
         return name if self.section == FIGURES else f"{self.section}.{name}"
 
     def read(self, text: object) -> float:
-        """A value as written in a file, in its smallest unit. Raises StudyError if invalid."""
+        """A value from a file as a number of the smallest unit. Raises StudyError if invalid."""
         scalar = self.knob.scalar
         try:
             is_count = isinstance(scalar, Whole) and isinstance(text, str)
@@ -61,13 +61,14 @@ class Figure:
             raise StudyError(f"{self.profile}, {self.name}: {error}") from None
 
     def written(self, value: float) -> Any:
-        """A value as written in a file: a whole number of its smallest unit, unless a decimal."""
+        """The text of a value for a file. Values are rounded to whole numbers of the smallest unit,
+        except figures that may have decimals."""
         whole = round(value)
         is_decimal = self.knob.type is float and value != whole
         return self.knob.scalar.written(value if is_decimal else whole)
 
     def rounded(self, value: float) -> float:
-        """A value to four significant digits: further digits would be random."""
+        """The value with four significant digits, since further digits would be random."""
         return self.read(self.written(float(f"{value:.4g}")))
 
 
@@ -89,7 +90,7 @@ def figure_named(library: HardwareLibrary, text: str, usual: str | None = None) 
 
 
 def value_of(library: HardwareLibrary, figure: Figure) -> float:
-    """The figure's value in the profile, or its default."""
+    """The figure's value in the profile; if the profile has none, the default."""
     section = getattr(
         library.profile(_kind(library, figure.profile), figure.profile), figure.section
     )
@@ -100,7 +101,8 @@ def value_of(library: HardwareLibrary, figure: Figure) -> float:
 def library_with(
     usual: HardwareLibrary, folder: Path, values: Mapping[Figure, float]
 ) -> HardwareLibrary:
-    """The library with these values of figures. The changed profiles are written into `folder`."""
+    """The library with these values for these figures. Changed copies of the profiles are written
+    into `folder`, which is searched first."""
     for name in dict.fromkeys(figure.profile for figure in values):
         path = usual.file(name)
         assert path is not None, "its figures were found"
@@ -114,7 +116,7 @@ def library_with(
                 }
                 section = data.get(figure.section) or {}
                 data[figure.section] = {**section, figure.knob.name: said}
-        # JSON is YAML, and needs no quoting of our own.
+        # JSON is also valid YAML, and the json module does all quoting.
         (folder / path.name).write_text(json.dumps(data, default=str), encoding="utf-8")
     return HardwareLibrary((folder, *usual.folders))
 

@@ -19,23 +19,26 @@ Predict = Callable[[Floats], Floats]
 """Parameters -> residuals: (target - prediction) ÷ tolerance."""
 
 _DAMPING: Final = 1e-3
-"""The least damping: keeps the equations solvable if the data do not determine all parameters."""
+"""The smallest damping. It keeps the equations solvable if the data do not determine all
+parameters."""
 _DAMPING_FIRST: Final = 1e-2
 _DAMPING_CHANGE: Final = 10.0
 ROUNDING: Final = 1e-9
-"""Smaller changes of residuals, in tolerances, are only rounding errors."""
+"""Smaller changes of a residual (in units of the tolerance) are only rounding errors."""
 _SAME: Final = 0.002
-"""The fit ends when no parameter changes by more than this share of its step."""
+"""The fit ends when every parameter changes by at most this share of the parameter's step."""
 _UNTOLD: Final = 1e-2
-"""The data do not determine a direction if its singular value is at most this share of the largest;
-all slopes are scaled to length 1 first. The share is a condition index of 100, a strong dependency
-(Belsley, Kuh and Welsch, Regression Diagnostics, 3.2): beyond it the simulation's noise decides."""
+"""The data do not determine a direction in the space of parameters if its singular value is at most
+this share of the largest. Before, each parameter's slopes are scaled to length 1. The share
+corresponds to a condition index of 100, a strong dependency (Belsley, Kuh and Welsch, Regression
+Diagnostics, 3.2), beyond which noise of the simulation would decide."""
 _TAKES_PART: Final = 0.01
-"""A parameter is undetermined if the squares of its components in the undetermined directions add
-up to more than this. Two parameters form a group if the products of their components do."""
+"""A parameter is undetermined if its squared components in the undetermined directions add up to
+more than this. Two parameters form a group if the products of their components in these directions
+do."""
 _NORMAL_95: Final = 1.96
 _MET: Final = 0.25
-"""If all residuals are smaller, in tolerances, the fit ends."""
+"""The fit ends if all residuals (in units of the tolerance) are at most this."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class Fit:
     residuals: Floats
     """In units of the tolerance."""
     jacobian: Floats
-    """Change of each residual with each parameter."""
+    """Derivative of each residual (row) by each parameter (column)."""
 
     @property
     def cost(self) -> float:
@@ -55,7 +58,7 @@ class Fit:
 
     @property
     def scatter(self) -> float:
-        """Mean square of the residuals, but at least 1: small residuals do not narrow the
+        """Mean square of the residuals. It is at least 1, so that small residuals do not narrow the
         intervals."""
         spare = max(1, self.residuals.size - self.values.size)
         return max(1.0, self.cost / spare)
@@ -65,8 +68,8 @@ class Fit:
         """Half width of each parameter's 95 % interval, if residuals are normal and the model is
         linear.
 
-        From the curvature; residuals larger than the tolerance widen it. Infinite where the data
-        do not determine a parameter."""
+        It follows from the curvature of the sum of squares; residuals larger than the tolerance
+        widen it. It is infinite if the data do not determine the parameter."""
         lengths, values, vectors = self._directions
         told = ~_is_untold(values)
         spread = np.sum(np.square(vectors[:, told]) / values[told], axis=1)
@@ -76,8 +79,8 @@ class Fit:
 
     @property
     def undetermined(self) -> tuple[tuple[int, ...], ...]:
-        """The parameters that the data do not determine: each parameter that changes no residual,
-        and each group whose changes can cancel in the residuals."""
+        """The groups of parameters that the data do not determine: single parameters that change no
+        residual, and groups whose changes can cancel each other in the residuals."""
         _, values, vectors = self._directions
         free = vectors[:, _is_untold(values)]
         together = np.abs(free @ free.T) > _TAKES_PART
@@ -89,8 +92,8 @@ class Fit:
 
     @property
     def _directions(self) -> tuple[Floats, Floats, Floats]:
-        """Lengths of the slopes, and squares of the singular values of the scaled ones with their
-        right singular vectors."""
+        """The length of each parameter's slopes; then, of the slopes scaled to length 1, the
+        squared singular values and the right singular vectors."""
         lengths = np.linalg.norm(self.jacobian, axis=0)
         lengths[lengths == 0] = 1.0
         scaled = self.jacobian / lengths
@@ -98,13 +101,13 @@ class Fit:
         return lengths, values, vectors
 
     def without(self, rows: NDArray[np.bool_], shared: Floats | None = None) -> Floats:
-        """Residuals of some rows with the parameters fitted to the others: leave-one-out, by the
-        linear model around the fit.
+        """The residuals of `rows` if the parameters are fitted only to all other rows
+        (leave-one-out), by the linear model around the fit.
 
-        `shared`: further columns for `jacobian`, for values that were fitted along with the
-        parameters and must be fitted without these rows too. Only the effect of the rows is
-        added to the residuals: the linear optimum without them minus the linear optimum with all
-        rows, since the fit may have ended before its own optimum."""
+        `shared` has further columns for `jacobian`: for values that were fitted together with the
+        parameters, and must be fitted without these rows, too. The fit may have ended before its
+        optimum. Therefore, the change from the linear optimum of all rows to that of the other rows
+        is added to the residuals."""
         slopes = self.jacobian if shared is None else np.hstack([self.jacobian, shared])
         of_others, of_all = (
             _solved(slopes[some], -self.residuals[some], _DAMPING)
@@ -115,12 +118,13 @@ class Fit:
 
 
 def _is_untold(squares: Floats) -> NDArray[np.bool_]:
-    """Which directions the data do not determine, by the squares of their singular values."""
+    """For each direction, given by its squared singular value, whether the data do not determine
+    it."""
     return np.asarray(squares <= _UNTOLD**2 * np.max(squares, initial=0.0))
 
 
 def _connected(together: NDArray[np.bool_], first: int) -> tuple[int, ...]:
-    """All indices connected with the first, in ascending order."""
+    """All indices that are connected with `first`, also through others, in ascending order."""
     found = {first}
     while (
         more := {int(one) for one in np.flatnonzero(np.any(together[list(found)], axis=0))} - found
@@ -130,11 +134,12 @@ def _connected(together: NDArray[np.bool_], first: int) -> tuple[int, ...]:
 
 
 def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds: int) -> Fit:
-    """The evaluated parameters with the least sum of squares; none is below 0. The fit ends when
-    all residuals are small or the parameters hardly change.
+    """The parameters with the smallest sum of squares of all that were evaluated; no parameter is
+    below 0. The fit ends when all residuals are small or the parameters hardly change.
 
-    `steps` are the differences for the slopes: large enough to exceed the model's noise. The better
-    the linear model predicts, the less changes are damped (Levenberg, Marquardt).
+    `steps` are the changes of the parameters with which slopes are measured; they must be large
+    enough to exceed the model's noise. The better the linear model predicts, the less the changes
+    of parameters are damped (Levenberg, Marquardt).
     """
     at = np.asarray(start, dtype=np.float64)
     step = np.asarray(steps, dtype=np.float64)
@@ -157,8 +162,8 @@ def fit(predict: Predict, start: Sequence[float], steps: Sequence[float], rounds
 
 
 def _change(best: Fit, damping: float) -> Floats:
-    """The change to the minimum of the linear model; parameters at 0 stay there instead of falling
-    below."""
+    """The change of the parameters to the minimum of the linear model. Parameters at 0 stay at 0
+    instead of becoming negative."""
     change = np.zeros_like(best.values)
     free = np.ones(best.values.size, dtype=bool)
     while np.any(free):
@@ -182,7 +187,8 @@ def _slopes(predict: Predict, at: Floats, step: Floats, residuals: Floats) -> Fl
 
 
 def _solved(jacobian: Floats, wanted: Floats, damping: float) -> Floats:
-    """The change of the parameters that changes the residuals by `wanted`."""
+    """The change of the parameters that changes the residuals by `wanted`, as nearly as
+    possible."""
     normal = jacobian.T @ jacobian
     damped = normal + damping * np.diag(np.maximum(np.diag(normal), 1e-30))
     return np.asarray(np.linalg.solve(damped, jacobian.T @ wanted), dtype=np.float64)

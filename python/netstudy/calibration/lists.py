@@ -1,7 +1,8 @@
-"""Fitting by lists: each figure has a few values that the device could have, and one is chosen.
+"""Fitting by lists: each figure has a list of a few values that the real device could have, and one
+of them is chosen.
 
-For figures that are whole numbers, and for models that are too noisy to tell values apart that are
-closer together than the values in the list.
+This suits figures that are whole numbers, and models that are too noisy to distinguish values that
+lie closer together than a list's values.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ Loss = Callable[[Mapping[FigureT, ValueT]], float]
 """Chosen values -> the model's distance from the measured values, with the same random numbers each
 time."""
 CONFIDENCE = 0.95
-"""Confidence of the one-sided test that a value fits worse."""
+"""Confidence of the one-sided test for whether a value fits worse."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """The lowest and the highest of the values that fit as well."""
+    """The lowest and the highest value that fit as well as the best one."""
 
     low: Any
     high: Any
@@ -38,8 +39,9 @@ def descend(
     rounds: float = math.inf,
     told: Callable[[float, FigureT | None, Mapping[FigureT, ValueT]], None] | None = None,
 ) -> dict[FigureT, ValueT]:
-    """The values of least loss by coordinate descent: one figure after the other takes each value
-    of its list and keeps the best, until none changes. Calls `told` after each figure."""
+    """Finds the values with the smallest loss by coordinate descent: for one figure after the
+    other, all values of its list are tried and the best is kept, until no figure changes. Calls
+    `told` with the state of the search after each figure."""
     chosen = dict(begin)
     best = loss(chosen)
     if told is not None:
@@ -63,14 +65,15 @@ def descend(
 def fits_as_well(
     found: Sequence[float], best: Sequence[float], length: float, published_length: float
 ) -> bool:
-    """Whether one more test of the published length could have preferred a value to the best one.
+    """Whether a value fits as well as the best one: another test, as long as the published one,
+    could have preferred it.
 
-    The losses come in n pairs of runs with common random numbers (Law, Simulation Modeling and
-    Analysis, 10.2 and 11.2). A value fits as well if the mean difference of its loss from the loss
-    of the best value is at most t(.95) x s x √(1 + 1/n). Here s is the standard deviation of the
-    differences, scaled to the length of the published test. The published values come from a single
-    test: its sampling error changes the difference about as much as the sampling error of one
-    simulated test of the same length.
+    `found` and `best` have the losses of the two values in n pairs of runs with common random
+    numbers (Law, Simulation Modeling and Analysis, 10.2 and 11.2). The value fits as well if its
+    loss minus the best value's loss is, on average, at most t(.95) x s x √(1 + 1/n). Here s is the
+    standard deviation of the differences, scaled to the length of the published test. The 1 in the
+    root stands for the published test: its sampling error changes the difference about as much as
+    that of one simulated test of the same length.
     """
     differences = [a - b for a, b in zip(found, best, strict=True)]
     n = len(differences)
@@ -80,7 +83,7 @@ def fits_as_well(
 
 
 def around(chosen: ValueT, values: Sequence[ValueT], good: set[ValueT]) -> Interval:
-    """The unbroken stretch of good values that holds the chosen one."""
+    """The ends of the unbroken sequence of good values that contains the chosen one."""
     place = values.index(chosen)
     low = high = place
     while low > 0 and values[low - 1] in good:

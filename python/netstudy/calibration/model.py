@@ -28,7 +28,7 @@ from netstudy.testbed.sim import Sim
 from netstudy.wire import Level
 
 _BASES = dict.fromkeys(RELATIVE, 1.0)
-"""Relative metrics are first computed with a base of 1; their real base is fitted later."""
+"""Relative metrics are first computed with a base of 1; the real base is fitted later."""
 _MOST_SEED = 2**63 - 1
 
 Shown = tuple[str, MetricName]
@@ -37,21 +37,21 @@ Shown = tuple[str, MetricName]
 
 @dataclass(frozen=True)
 class Length:
-    """How long each run of a calibration is."""
+    """How long each run of a calibration is, and how many runs a cell has."""
 
     warmup_s: float = 2.0
     measure_s: float = 20.0
     replicates: int = 1
-    """Runs of each cell, which are averaged."""
+    """Number of runs of each cell; their values are averaged."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """A candidate: figures of profiles, and keys of the study."""
+    """A candidate: values for figures of profiles and for keys of the study."""
 
     figures: Mapping[Figure, float]
     keys: Mapping[str, Any] = field(default_factory=dict)
-    """Path in the study -> value."""
+    """Path of a key in the study -> its value."""
 
 
 @dataclass(frozen=True)
@@ -67,26 +67,26 @@ class Model:
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
     """Factor -> the levels to plan; empty: all runs of the study."""
     _known: dict[str, dict[MetricName, float]] = field(default_factory=dict, repr=False)
-    """Run, as JSON -> metric -> value, so that no run is simulated twice: most figures change only
-    a few runs. Whole records are not kept, since a search makes thousands."""
+    """Run, as JSON -> metric -> value, so that equal runs are simulated only once: most figures
+    change only a few runs. Whole records are not kept, because a search produces thousands."""
 
     @property
     def seed(self) -> int:
-        """Root of the random numbers of every candidate: the study's seed."""
+        """The root of the random numbers for all candidates: the study's seed."""
         return self.study.seed
 
     @property
     def fresh_seed(self) -> int:
-        """Another root, for the values of the fitted model."""
+        """A different root, for the final values of the fitted model."""
         return self.seed % _MOST_SEED + 1
 
     def planned(self) -> PlannedStudy:
-        """The runs to calibrate with, with unchanged figures."""
+        """The plan with unchanged figures."""
         study = self.study_with({})
         return self._planned(study, self.seed, self.library)
 
     def plan_with(self, trial: Trial, seed: int) -> wire.Plan:
-        """The same runs with the candidate's figures and keys."""
+        """The plan with the candidate's figures and keys."""
         with tempfile.TemporaryDirectory(prefix="netstudy-calibrate-") as folder:
             library = library_with(self.library, Path(folder), trial.figures)
             study = self.study_with(trial.keys)
@@ -96,14 +96,15 @@ class Model:
         return make_plan(study, seed=seed, only=self.only, hardware=library, scale=self.scale)
 
     def predict(self, trial: Trial, wanted: Iterable[Shown], seed: int) -> dict[Shown, float]:
-        """The simulated values of these metrics of these runs: means over the replicates.
-        Raises TestbedError if a run fails."""
+        """The simulated value of each wanted run and metric, as a mean over the replicates. Raises
+        TestbedError if a run fails."""
         found = self.replicates(self.plan_with(trial, seed), wanted)
         return {one: mean(values) for one, values in found.items()}
 
     def replicates(self, plan: wire.Plan, wanted: Iterable[Shown]) -> dict[Shown, list[float]]:
-        """The simulated values of these metrics of these runs of a plan, one for each replicate.
-        A run is named by its first replicate. Raises TestbedError if a run fails."""
+        """The simulated values of each wanted run and metric of a plan, one value for each
+        replicate. Runs are identified by their first replicate. Raises TestbedError if a run
+        fails."""
         asked = tuple(dict.fromkeys(wanted))
         by_treatment: dict[str, list[wire.Run]] = {}
         for run in plan.runs:
@@ -122,7 +123,8 @@ class Model:
     def _values(
         self, plan: wire.Plan, names: Mapping[str, Sequence[MetricName]]
     ) -> dict[str, dict[MetricName, float]]:
-        """Values of the named metrics of each run; runs with known values are not repeated."""
+        """The values of the metrics in `names` for each run; runs whose values are known are not
+        simulated again."""
         keys = {run.id: run.model_dump_json() for run in plan.runs}
         new = tuple(
             run
@@ -139,14 +141,15 @@ class Model:
         return {run: self._known[key] for run, key in keys.items()}
 
     def study_with(self, keys: Mapping[str, Any]) -> Study:
-        """The study with other values of keys, and the calibration's number of replicates."""
+        """The study with these values for its keys, and with the calibration's number of
+        replicates."""
         changes = {"replicates": str(self.length.replicates)}
         changes |= {path: str(value) for path, value in keys.items()}
         return apply_overrides(self.study, changes, hardware=self.library)
 
     def _short(self, run: wire.Run) -> wire.Run:
-        """The run with its timed phases shortened to the calibration's lengths. A warm-up of 0 is
-        left out, as in a plan."""
+        """The run with its timed phases shortened to the calibration's lengths. A warm-up of length
+        0 is removed, as in a plan."""
         lasts = {"warm-up": self.length.warmup_s, "measure": self.length.measure_s}
         phases = tuple(
             phase.model_copy(update={"until": wire.UntilTime(ns=round(lasts[phase.kind] * 1e9))})
@@ -157,7 +160,7 @@ class Model:
 
 
 def simulated(plan: wire.Plan, threads: int | None = None) -> dict[str, wire.RunRecord]:
-    """The records of a plan's runs, by the runs' ids. Raises TestbedError if one fails."""
+    """The records of a plan's runs, by run id. Raises TestbedError if a run fails."""
     found: dict[str, wire.RunRecord] = {}
 
     def keep(record: wire.Record, _line: bytes) -> None:

@@ -17,7 +17,7 @@ from netstudy.calibration.figures import Figure
 from netstudy.calibration.lists import Interval
 
 _UNBROKEN = 10_000
-"""So wide that no existing line is wrapped."""
+"""Maximum line width, large enough that no existing line is wrapped."""
 _ANCHOR = "calibrated"
 """YAML anchor of a source that several figures share."""
 
@@ -29,7 +29,8 @@ class Fitted:
     value: float
     interval: Interval
     source: str | None = None
-    """Name of the data that it was fitted to; None: the profile keeps its own source."""
+    """The data or command of the fit, written as "from"; None: the profile's source stays
+    unchanged."""
 
 
 def written(path: Path, found: Mapping[Figure, Fitted]) -> bytes:
@@ -63,8 +64,8 @@ def _put(section: Any, figure: Figure, fitted: Fitted) -> None:
 
 
 def _say_once(document: Any, source: str) -> None:
-    """Write a source that several figures share only once: the first figure has the text, the
-    others have a YAML alias."""
+    """If several figures have the same source, write its text only once: at the first figure, with
+    YAML aliases at the others."""
     every = [
         said
         for section in document.values()
@@ -84,7 +85,7 @@ def _say_once(document: Any, source: str) -> None:
 
 
 def _put_before(figure: Any, key: str, value: object, follower: str) -> None:
-    """Set a key, in front of `follower` if present."""
+    """Set a key; a new key is inserted before `follower`, if that exists, else at the end."""
     if key in figure:
         figure[key] = value
     else:

@@ -19,42 +19,42 @@ if TYPE_CHECKING:
     from netstudy.store import Folder
 
 _HALF_WIDTHS = 1.96
-"""Standard errors in half of an interval of 95 %."""
+"""Half the width of a 95 % interval ÷ standard error."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """A measured value: published, or from our own runs."""
+    """A measured value: published, or from the study's own runs."""
 
     run: str
-    """Id of the corresponding run; of the first replicate if the run has several."""
+    """Id of the corresponding run; if it has several replicates, of the first."""
     treatment: wire.Treatment
     row: str
-    """File and line, or the levels of the cell."""
+    """Where the value comes from: file and line of a published value, or the levels of a measured
+    cell."""
     file: str
-    """The source. Relative metrics of all its rows are in percent of the same base."""
+    """The source. All values of a relative metric from one source are in percent of the same
+    base."""
     metric: MetricName
     value: float
     predicted: bool
-    """Whether the value is kept for a blind check: its reference lists the fitted cells, and this
-    cell is not among them."""
+    """Whether the value is only predicted, not fitted: its reference lists the cells to fit, and
+    this cell is not in the list."""
     rounding: float = 0.0
     spread: float = 0.0
-    """Its standard error; 0 if it was not repeated."""
+    """The standard error of the value; 0 if it was not repeated."""
 
     def tolerance(self, own: float, share: float) -> float:
-        """The largest error that counts as met: `own`, in the metric's unit, or `share` of the
-        value, whichever is larger; at least half of the source's rounding, and at least the
-        spread."""
+        """The largest error of the model that is accepted: the largest of `own`, in the metric's
+        unit, `share` of the value, half of the source's rounding, and the standard error."""
         return max(own, abs(self.value) * share, self.rounding / 2, self.spread)
 
 
 def published_targets(study: Study, planned: PlannedStudy) -> tuple[Target, ...]:
-    """The values of all reference files for which the study has a run.
+    """All values of the reference files for which the study has a run.
 
-    If a reference lists the cells that profiles were fitted on, its file's other cells are not
-    fitted.
-    Raises StudyError if no value is left to fit.
+    If a reference lists the cells that profiles were fitted to, the other cells of its file are not
+    fitted. Raises StudyError if no value is left to fit.
     """
     if not study.reference:
         raise StudyError(
@@ -147,7 +147,7 @@ def _spread(estimate: Estimate) -> float:
 
 
 def treatment_text(treatment: wire.Treatment) -> str:
-    """Factors with their levels, in alphabetical order."""
+    """The factors with their levels as text, in alphabetical order."""
     return ", ".join(f"{name} {level_text(level)}" for name, level in sorted(treatment.items()))
 
 

@@ -1,7 +1,8 @@
-"""The command line: one file for each verb, results on standard output, messages on standard error.
+"""The command line. Each verb is a module; results go to standard output, messages to standard
+error.
 
-Modules of this package import nothing expensive at the top, so that `--help` responds at once; a
-verb has its further imports inside its functions.
+Modules of this package import nothing slow at the top, so that `--help` responds at once; all other
+imports are inside functions.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ from netstudy.version import __version__
 
 
 class _Verbs(TyperGroup):
-    """The verbs. First attempts often name a study instead: the error then says how to run it."""
+    """The verbs. If the user types a study where a verb is expected, the error says how to run
+    it."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         name = args[0]
@@ -56,7 +58,7 @@ class _Verbs(TyperGroup):
 
 
 def _is_study(path: Path) -> bool:
-    """Whether the path is a study; nothing is read."""
+    """Whether the path looks like a study; its content is not read."""
     return (path / "study.yaml").is_file() or (path.suffix in (".yaml", ".yml") and path.is_file())
 
 
@@ -73,10 +75,10 @@ app = typer.Typer(
 
 
 class _Verb(TyperCommand):
-    """A command that refuses a second value of a single-valued option: the first would be ignored
-    silently."""
+    """A command that refuses an option with a single value if it is given twice; otherwise the
+    first value would be ignored silently."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # typer keeps its Context private
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # Any: typer's Context is private
         _, _, in_order = self.make_parser(ctx).parse_args(args=[*args])
         for option, times in Counter(in_order).items():
             takes_one = isinstance(option, TyperOption) and not (option.multiple or option.is_flag)
@@ -142,7 +144,7 @@ _ASCII = str.maketrans(
 
 
 def _in_ascii(error: UnicodeError) -> tuple[str, int]:
-    """Replaces characters that the terminal's encoding lacks by ASCII, "?" if there is none."""
+    """Replaces characters that the output's encoding lacks by similar ASCII text, or by "?"."""
     assert isinstance(error, UnicodeEncodeError), "this is an error handler for output"
     missing = error.object[error.start : error.end]
     return missing.translate(_ASCII).encode("ascii", "replace").decode("ascii"), error.end
@@ -150,21 +152,21 @@ def _in_ascii(error: UnicodeError) -> tuple[str, int]:
 
 def main() -> None:
     """The command `netstudy`."""
-    # Records are millions of long-lived objects: repeated garbage collection over them took an
-    # eighth of the time of a report.
+    # Records are millions of long-lived objects. Repeated garbage collections over them took an
+    # eighth of the time for a report.
     gc.set_threshold(1_000_000, 50, 1000)
-    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `netstudy export | head` ends quietly
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # no error in `netstudy export | head`
     codecs.register_error("netstudy", _in_ascii)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="netstudy")
     code = invoke(sys.argv[1:])
-    gc.freeze()  # saves the collection at exit: a third of a second after a report
+    gc.freeze()  # no collection at exit, which would take 0.3 s after a report
     sys.exit(code)
 
 
 _PATH_OF_THE_USER = (errno.ENAMETOOLONG, errno.EACCES, errno.ELOOP)
-"""System errors caused by a path of the user, not by a bug."""
+"""System errors that are caused by a path on the command line, not by a bug."""
 
 
 def invoke(arguments: Sequence[str]) -> int:
@@ -190,7 +192,8 @@ def invoke(arguments: Sequence[str]) -> int:
 
 
 def _own_mistake() -> int:
-    """Print the current error. Exit code 1 would mean that a requirement was missed."""
+    """Print the current error. Print the traceback of an unexpected error. The exit code is not 1,
+    which means that a requirement was missed."""
     say(traceback.format_exc().rstrip())
     return os.EX_SOFTWARE
 

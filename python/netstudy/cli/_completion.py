@@ -1,5 +1,5 @@
-"""Shell completion of values. An error here must never print into a prompt: an unreadable file
-completes to nothing. Imports are inside the functions."""
+"""Shell completion of values. An error must never be printed into the user's prompt, so there are
+no completions if a file cannot be read. Imports are inside the functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ Complete = Callable[[typer.Context, str], list[str]]
 
 
 def _quietly(find: Callable[[typer.Context, str], Iterable[str]]) -> Complete:
-    """The found values that begin with the typed text; none if a file cannot be read."""
+    """Turns `find` into a completion: the found values that begin with the typed text, or none if a
+    file cannot be read."""
 
     def complete(ctx: typer.Context, incomplete: str) -> list[str]:
         try:
@@ -45,13 +46,14 @@ def testbeds(_ctx: typer.Context, _incomplete: str) -> Iterable[str]:
 
 @_quietly
 def variants(ctx: typer.Context, _incomplete: str) -> Iterable[str]:
-    """The testbeds that the study has variants for."""
+    """The testbeds for which the study has variants."""
     return _study(ctx).testbeds
 
 
 @_quietly
 def only(ctx: typer.Context, incomplete: str) -> Iterable[str]:
-    """FACTOR= of the study, then its levels one after the other: servers=1,2."""
+    """First the study's factors as "FACTOR=", then levels of the factor, separated by commas:
+    "servers=1,2"."""
     from netstudy.study import level_text
 
     factors = _study(ctx).factors
@@ -102,7 +104,8 @@ def profiles(_ctx: typer.Context, _incomplete: str) -> Iterable[str]:
 
 
 def _study(ctx: typer.Context) -> Study:
-    """The study on the command line: in `args` if it follows an option without a value yet."""
+    """The study on the command line. It is in `args` if it follows the option that is being
+    completed."""
     from netstudy.study import load
 
     named = ctx.params.get("study") or next(iter(ctx.args), ".")

@@ -1,4 +1,4 @@
-"""Results folders by the name that a user gives them."""
+"""Finds results folders by the name on the command line."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ if TYPE_CHECKING:
 
 
 def finished_folder(results: Path, named: str | None, *, or_part: bool = False) -> Folder:
-    """The newest folder of that name with all runs. Prints a note about a newer folder that lacks
-    runs, and about failed runs.
+    """The newest folder with this name that has all runs. Prints a note if there is a newer
+    unfinished folder, or if the folder itself is not finished.
 
-    With `or_part`, a folder that lacks runs is used if there is no other."""
+    With `or_part`, a folder that lacks runs is used if no folder has all runs."""
     from netstudy.store import Results
 
     tree = Results(results)
@@ -29,7 +29,7 @@ def finished_folder(results: Path, named: str | None, *, or_part: bool = False) 
 
 
 def _lacking(folder: Folder) -> str:
-    """Describes the missing parts of an unsealed folder, and how to complete it."""
+    """The reason why a folder is not sealed, and how to complete it."""
     again = continue_with(folder)
     if missing := len(folder.missing()):
         return f"{missing} of {len(folder.plan().runs)} runs are missing; finish it with: {again}"
@@ -40,6 +40,7 @@ def _lacking(folder: Folder) -> str:
 
 
 def say_closed(tree: Results) -> None:
-    """Print the folders that this user may not read: they are not in the list of results."""
+    """Print which folders this user may not read, since they are missing from the list of
+    results."""
     for path in tree.closed():
         say(f"permission denied: {path}")

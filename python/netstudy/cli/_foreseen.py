@@ -1,4 +1,5 @@
-"""Warnings before the first run: questions of a study that its plan cannot answer or test."""
+"""Warnings before the first run about questions of the study that its plan cannot answer or
+test."""
 
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
-    """One sentence per warning, computed from one run of each treatment."""
+    """One sentence for each warning; they are computed from one run of each treatment."""
     from netstudy.analysis.foreseen import foreseen
     from netstudy.analysis.untested import of_plan
     from netstudy.analysis.workloads import workload_of
@@ -20,9 +21,9 @@ def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
 
     study, planned = prepared.study, prepared.planned
     if not planned.one_of_each:
-        return  # a note names the unsupported parts
+        return  # a note lists the unsupported parts
     plan = planned.plan_of_one_each
-    is_published = prepared.invocation.testbed == PUBLISHED  # whose plan has all repetitions
+    is_published = prepared.invocation.testbed == PUBLISHED  # its plan has all repetitions
     repetitions = None if is_published else study.replicates
     untested = of_plan(study, plan, workload_of(plan), repetitions)
     yield from (str(untested_sentence(one)) for one in untested)

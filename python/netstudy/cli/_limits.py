@@ -1,7 +1,7 @@
-"""The cost of a plan, and the refusal of plans that need more than this machine has or more than
-the allowed time.
+"""Estimates the cost of a plan, and refuses plans that need more memory or disk space than this
+machine has, or more than the allowed time.
 
-Everything is computed from treatments, before a plan is expanded into its runs.
+Everything is computed from the plan's treatments, before the plan is expanded into runs.
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 _NS_PER_S = 1e9
 _AROUND_S = 3.0
-"""Seconds before the first run and after the last: study, plan, analysis and report."""
+"""Seconds for the work before the first run and after the last: reading the study, planning,
+analysis and report."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """The estimated cost of executing a plan; None: not known in advance."""
+    """The estimated cost of executing a plan. A field is None if it is not known in advance."""
 
     runs: int
     packets: int | None
@@ -36,7 +37,7 @@ class Cost:
 
 
 def cost(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
-    """The cost of the plan on a testbed; if a factor grows, of the first round only."""
+    """The cost of the plan on a testbed; if a factor grows, only that of the first round."""
     return _cost(planned.estimate, testbed, threads)
 
 
@@ -46,7 +47,7 @@ def most(planned: PlannedStudy, testbed: Testbed, threads: int | None) -> Cost:
 
 
 def least(runs: int, testbed: Testbed, threads: int | None) -> Cost:
-    """Lower bound of the cost of this number of runs."""
+    """A lower bound of the cost, if only the number of runs is known."""
     from netstudy.plan import Estimate
 
     return _cost(Estimate.of_count(runs), testbed, threads)
@@ -95,7 +96,8 @@ def _check_time(cost: Cost, max_time: str) -> None:
 
 
 def too_little_memory(cost: Cost) -> str | None:
-    """Why the plan does not fit into this machine's available memory; None: it fits."""
+    """The reason why the plan needs more than this machine's available memory; None if it does
+    not."""
     from netstudy.store.environment import available_memory_bytes
     from netstudy.units import rough_size
 

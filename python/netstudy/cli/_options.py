@@ -111,5 +111,5 @@ Png = Annotated[bool, typer.Option("--png", help="Write each figure as PNG next 
 
 
 def with_replicates(overrides: list[str] | None, replicates: int | None) -> list[str]:
-    """The values of --set, with --replicates, a short form of one of them."""
+    """The values of --set, and --replicates as one more of them."""
     return [*(overrides or ()), *([] if replicates is None else [f"replicates={replicates}"])]

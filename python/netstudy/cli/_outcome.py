@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def end(folder: Folder, published: Published, *, json: bool, is_quiet: bool) -> int:
-    """Print the answer, the tables and the path of the report; returns the exit code."""
+    """Prints the answer, the tables and the path of the report, and returns the exit code."""
     statuses = Counter[str](record.status for record in folder.records())
     if json:
         print_json(_as_json(folder, published, statuses))

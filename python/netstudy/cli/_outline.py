@@ -1,7 +1,7 @@
-"""A plan in outline, one line for each item: hosts, switches, links, phases, samplers.
+"""An outline of a plan, with one line for each item: hosts, switches, links, phases, samplers.
 
-Each line covers all runs of a plan, although their treatments differ: it has the range of a count,
-and a list of the values of any other property.
+A line describes all runs of the plan. If these differ, it has the range of a number, and a list of
+the values of any other property.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from netstudy import wire
 
 _SHOWN_MAX = 4
-"""Most values of one item that a line shows."""
+"""A line shows at most this number of values of an item."""
 
 Line = tuple[str, str]
 """Subject and text."""
 
 
 def outline(runs: Sequence[wire.Run]) -> list[Line]:
-    """Lines about networks, workload, phases, probe and samplers of some runs."""
+    """Lines on networks, workload, phases, probe and samplers of some runs."""
     distinct = list({id(run.network): run for run in runs}.values())
     networks = [run.network for run in distinct]
     lines = [*_hosts(networks), *_zones(networks), *_switches(networks), *_links(networks)]
@@ -60,7 +60,8 @@ def _switches(networks: list[wire.Network]) -> Iterator[Line]:
 
 
 def _links(networks: list[wire.Network]) -> Iterator[Line]:
-    """One line for the links between the same two groups; a switch is a group of its own."""
+    """One line for all links between the same two groups of hosts, or between a group and a
+    switch."""
     found: dict[str, list[str]] = {}
     counts: dict[str, list[int]] = {}
     for network in networks:
@@ -77,7 +78,8 @@ def _links(networks: list[wire.Network]) -> Iterator[Line]:
 
 
 def _end(network: wire.Network, port: wire.Port) -> str:
-    """The end of a link: the host's group, with the interface if hosts name theirs."""
+    """One end of a link: the host's group, or the switch. The interface is added if it has a name
+    of its own."""
     node = network.node(port.node)
     group = getattr(node, "group", node.name)
     named = node.kind == "host" and not port.name.startswith("eth")
@@ -146,7 +148,7 @@ def _varying(name: str, values: Iterable[str]) -> Iterator[Line]:
 
 
 def _names(values: Iterable[str]) -> list[str]:
-    """Each value once, in order."""
+    """Each value once, in the order of first appearance."""
     return list(dict.fromkeys(values))
 
 

@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 DEFAULT_TESTBED = "sim"
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
-"""Keys of a study that describe its execution."""
+"""Keys of a study that describe how its runs are made."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """The options of `plan` and `run` that decide the runs; None or empty: not given."""
+    """The options of `plan` and `run` that determine the runs; None or empty if not given."""
 
     study: Path
     seed: int | None = None
@@ -40,14 +40,14 @@ class Prepared:
     """A study that is ready to run."""
 
     written: Study
-    """The study as in its file."""
+    """The study as it is in its file."""
     study: Study
     """The study in the requested variant and short form, with the overrides."""
     planned: PlannedStudy
     invocation: Invocation
 
     def unsupported(self) -> list[str]:
-        """Parts that this version does not support, one sentence each."""
+        """One sentence for each part of the study that this version does not support."""
         from netstudy.plan import unsupported
         from netstudy.study.vocabulary import PUBLISHED
 
@@ -59,8 +59,7 @@ class Prepared:
         return [*found, *self._not_grown()]
 
     def _not_grown(self) -> list[str]:
-        """Growing factors whose end cannot be decided with the metrics of this workload, one
-        sentence each."""
+        """One sentence for each growing factor whose end this workload's metrics cannot decide."""
         if self.planned.one_of_each is None or not self.invocation.has_rounds(self.study):
             return []
         from netstudy.analysis.growth import unsupported
@@ -71,7 +70,7 @@ class Prepared:
 def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prepared:
     """Load the study, apply the options, and make the plan. Raises StudyError.
 
-    `on_count` gets the number of runs before anything is planned, and may refuse them.
+    `on_count` is called with the number of runs before anything is planned, and may raise an error.
     """
     from netstudy.plan import make_plan, published_plan
     from netstudy.store import Invocation
@@ -89,7 +88,8 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
         quick=asked.quick,
         without=list(asked.without),
     )
-    # Options may add or remove variants (--set, --without), so they apply before one is chosen.
+    # The options --set and --without may add or remove variants, so they are applied before a
+    # variant is chosen.
     variant = _variant(told.with_variants(as_written), asked.variant, testbed)
     told = told.model_copy(update={"variant": variant})
     study = told.applied_to(as_written)
@@ -120,8 +120,8 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
 
 
 def _refuse_without_growth(planned: PlannedStudy) -> None:
-    """Refuses a choice of levels that leaves no treatment of a case with a growing factor: the end
-    of its growth would be unknown."""
+    """Refuses a choice of levels after which a test case with a growing factor has no treatment
+    left, since its growth could not be judged."""
     there = {cell.case for cell in planned.cells}
     for case in planned.study.cases:
         if case.growing is not None and case.name not in there:
@@ -133,7 +133,7 @@ def _refuse_without_growth(planned: PlannedStudy) -> None:
 
 
 def _refuse_without_short_form(study: Study, variant: str | None) -> None:
-    """Refuses `--quick` if the study has no short form and would run in full."""
+    """Refuses `--quick` if the study has no short form, because it would run in full."""
     if not study.quick.set and not study.quick.only:
         of = "" if variant is None else f" in its variant for {variant}"
         where = "quick" if variant is None else f"testbeds.{variant}.quick"
@@ -159,9 +159,10 @@ def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
 
 
 def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
-    """The requested variant, else the testbed's own if the study has one."""
+    """The requested variant or, by default, the study's variant for the testbed, if there is
+    one."""
     if asked is None:
-        family = testbed.split("-")[0]  # netns-kernel runs the variant for netns
+        family = testbed.split("-")[0]  # netns-kernel uses the variant for netns
         return next((name for name in (testbed, family) if name in study.testbeds), None)
     if asked not in study.testbeds:
         has = ", ".join(study.testbeds) or "none"
@@ -170,7 +171,8 @@ def _variant(study: Study, asked: str | None, testbed: str) -> str | None:
 
 
 def _scale(study: Study, asked: str | None, variant: str | None) -> str | None:
-    """The requested scale, else the variant's; None: the study's own rates."""
+    """The requested scale or, by default, that of the variant; None if link rates are not
+    scaled."""
     if asked is not None:
         return scale_text(asked)
     said = study.testbeds[variant].scale if variant else None
@@ -188,7 +190,8 @@ def scale_text(asked: str) -> str:
 
 
 def pairs(items: Sequence[str], option: str) -> dict[str, str]:
-    """`NAME=VALUE` items as a mapping. Raises StudyError for one without `=`, or a name twice."""
+    """`NAME=VALUE` items as a mapping. Raises StudyError for an item without `=`, and for a name
+    that is given twice."""
     found: dict[str, str] = {}
     for item in items:
         name, equals, value = item.partition("=")

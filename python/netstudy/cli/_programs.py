@@ -1,5 +1,5 @@
-"""Shows the programs that a study starts: a study file may name any. They are printed before they
-run, without asking; `--no-start` refuses them."""
+"""Shows the programs that a study starts, since a study file may contain any command. They are
+printed before they run, but no confirmation is asked for; `--no-start` refuses them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 def command_text(command: Command) -> str:
-    """The command on one line, as a shell would take it."""
+    """The command on one line, quoted as for a shell."""
     return shlex.join(command).replace("\n", "\u240a")
 
 
 def refuse_programs(programs: Sequence[Command]) -> None:
-    """Raise StudyError if a study starts programs, for `--no-start`."""
+    """For `--no-start`: raise StudyError if there are programs that the study starts."""
     if programs:
         listed = "".join(f"\n  - {command_text(one)}" for one in programs)
         raise StudyError(f"the study starts a program, and --no-start allows none:{listed}")
 
 
 def say_programs(programs: Sequence[Command], testbed: str) -> None:
-    """Print the programs that are about to be started, and the user whose rights they have."""
+    """Print the programs that are about to be started, and with which user's rights they run."""
     from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
 
     if testbed not in (SIMULATOR, PUBLISHED):  # they start nothing
@@ -38,7 +38,7 @@ def say_programs(programs: Sequence[Command], testbed: str) -> None:
 
 
 def _user() -> str:
-    """The effective user of this process; shell variables may name another one."""
+    """The effective user of this process, which may differ from the user in shell variables."""
     user = os.geteuid()
     try:
         return f"user {pwd.getpwuid(user).pw_name}"

@@ -1,7 +1,8 @@
-"""Finding the results folder that `run --resume` continues.
+"""Finds the results folder that `run --resume` continues.
 
-The run continues with the study, the plan and the options in the folder. The study file and any
-given options must agree with them, so that nobody continues a different study by mistake.
+The run continues with the study, the plan and the options that are stored in the folder. The
+current study file and all given options must agree with these, so that nobody continues a different
+study by mistake.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 
 
 def to_resume(asked: Asked, results: Path) -> Folder:
-    """The folder to continue: the named one, else the study's newest unfinished one. If no folder
-    is unfinished, the newest one that is done: then nothing is left to do. Raises StudyError when
-    there is none, or when it differs from the given options."""
+    """The folder to continue: the one on the command line, or the newest unfinished folder of the
+    study. If all folders are done, the newest one, for which nothing is left to do. Raises
+    StudyError if there is no folder, or if it differs from the given options."""
     from netstudy.store import Folder
 
     named = Folder.at(asked.study)
@@ -40,13 +41,13 @@ def _newest(asked: Asked, results: Path) -> Folder:
 
     tree = Results(results)
     folders = tree.of_study(str(asked.study))
-    # If only a name is given, of the study or of its folder, there is no file to compare with.
+    # If the user gives only the name of a study, there is no file to compare with.
     is_name = folders and not asked.study.exists()
     study = None if is_name else load(asked.study)
     if not folders:
         name = asked.study if study is None else study.study
         raise StudyError(f"nothing to resume: there are no results of {name} in {results}")
-    folders.sort(key=lambda folder: folder.is_done())  # unfinished first, else as they were
+    folders.sort(key=lambda folder: folder.is_done())  # unfinished folders first
     differences = [_all_differences(folder, asked, study) for folder in folders]
     agreeing = [folder for folder, found in zip(folders, differences, strict=True) if not found]
     if not agreeing:
@@ -55,7 +56,8 @@ def _newest(asked: Asked, results: Path) -> Folder:
 
 
 def _all_differences(folder: Folder, asked: Asked, study: Study | None) -> list[str]:
-    """`study` is the current study file, if the user names one."""
+    """All differences between the folder and the command line. `study` is the current study file,
+    if there is one."""
     of_text = [] if study is None else _text_difference(folder, study)
     return [*of_text, *_differences(folder, asked)]
 
@@ -69,7 +71,8 @@ def _refuse(folder: Folder, differences: list[str]) -> None:
 
 
 def _differences(folder: Folder, asked: Asked) -> list[str]:
-    """The given options that differ from the folder's; options not given always agree."""
+    """One text for each given option that differs from the folder's. Options that are not given are
+    not compared."""
     from netstudy.study import parse_only
 
     begun = folder.invocation()
@@ -83,7 +86,7 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
         "without": list(asked.without) or None,
         "only": parse_only(asked.only, folder.study()) if asked.only else None,
     }
-    unset = {"scale": "1"}  # older folders do not keep a scale of 1
+    unset = {"scale": "1"}  # older folders do not store a scale of 1
     return [
         f"--{_OPTIONS.get(name, name)} was {_given(getattr(begun, name))}, is {_given(value)}"
         for name, value in given.items()
@@ -92,11 +95,11 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
 
 
 _OPTIONS: Final = {"overrides": "set"}
-"""Field of an invocation -> the option's name, where the two differ."""
+"""Field of an invocation -> name of the option, if these differ."""
 
 
 def _given(value: Any) -> str:
-    """The value of an option as written on the command line."""
+    """The value of an option as it is written on the command line."""
     from netstudy.study import level_text
 
     if isinstance(value, dict) and value:
@@ -109,7 +112,7 @@ def _given(value: Any) -> str:
 
 
 def _text_difference(folder: Folder, study: Study) -> list[str]:
-    """The first line in which the study file has changed."""
+    """The first line of the study file that has changed since the run began; empty if none has."""
     from netstudy.store.folder import STUDY
 
     kept = folder.path / STUDY

@@ -1,6 +1,6 @@
 """Output for people: results on standard output, messages and progress on standard error.
 
-Progress is a live bar on a terminal and plain lines elsewhere.
+Progress is a live bar on a terminal, and otherwise plain lines.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ _WIDTH = 160
 _WITH_NOUN, _WITH_BAR, _WITH_SPEED = 56, 80, 100
 """Minimum terminal widths at which the progress shows the word "runs", the bar and the speed."""
 _NAMED = 5
-"""The most files that a line names."""
+"""A line lists at most this number of files."""
 _LINES = 10
-"""Number of progress lines of a whole run where there is no live bar."""
+"""Number of progress lines in each round if there is no live bar."""
 
 
 def show(result: object, end: str = "\n") -> None:
@@ -51,12 +51,13 @@ def show_json(text: str) -> None:
 
 
 def say(message: str) -> None:
-    """Print a message that is not part of the result, as `show` prints a result."""
+    """Print a message that is not part of the result. As in `show`, control characters become
+    symbols."""
     print(visible(message), file=sys.stderr, flush=True)
 
 
 def runs_left(missing: int, done: int) -> str:
-    """The remaining and the finished runs: "2 runs to do, 1 is there"."""
+    """The numbers of remaining and of finished runs: "2 runs to do, 1 is there"."""
     from netstudy.units import format_count
 
     there = f", {done:,} {'is' if done == 1 else 'are'} there" if done else ""
@@ -64,7 +65,8 @@ def runs_left(missing: int, done: int) -> str:
 
 
 def output() -> Console:
-    """The console of results; if its width is unknown, wide enough for any table."""
+    """The console for results; if its width is unknown, it is taken to be wide enough for any
+    table."""
     from rich.console import Console
 
     told = sys.stdout.isatty() or "COLUMNS" in os.environ
@@ -80,7 +82,7 @@ def duration(seconds: float) -> str:
 
 
 def state(folder: Folder) -> str:
-    """done, running (a process is writing to it), or unfinished."""
+    """The state of a folder: done, running (a process is writing to it), or unfinished."""
     if folder.is_done():
         return "done"
     return "running" if folder.is_running() else "unfinished"
@@ -115,8 +117,8 @@ def write_anew(folder: str) -> str:
 
 
 def derived_changed_text(names: Sequence[str]) -> str:
-    """Names the derived files (report, cells.csv, figures) that changed after the folder was
-    sealed."""
+    """A text that lists the derived files (report, cells.csv, figures) that changed or disappeared
+    after the folder was sealed."""
     more = len(names) - _NAMED
     listed = ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")
     return f"{listed} changed or went missing since the folder was sealed"
@@ -127,32 +129,33 @@ class Reached:
     """The progress of the runs."""
 
     done: int
-    """Runs that have records, earlier ones included."""
+    """Number of runs that have records, including those from earlier sessions."""
     share: float
-    """The completed part of this round's work, 0 to 1."""
+    """The completed share of this round's work, 0 to 1."""
     left_s: float | None
-    """Time to the round's end at the speed so far; None: nothing is done yet."""
+    """Time until the end of the round at the speed so far; None if nothing is done yet."""
     packets_per_s: float
     under_way: str
-    """The completed part of the current run, in words; empty if several run at once."""
+    """How much of the current run is completed, in words; empty if several run at once."""
 
 
 class Shown(Protocol):
-    """A display of the progress."""
+    """A display that shows the progress to people."""
 
     def show(self, reached: Reached) -> None:
         """Show the progress of the runs."""
 
     def begin(self, done: int, runs: int, title: str) -> None:
-        """Start the next round, with the runs done, their new total, and the round's name."""
+        """Start the next round: `done` runs are finished out of `runs` in all; `title` is the name
+        of the round."""
 
 
 class Meter:
     """Counts completed work and passes it to a display."""
 
     def __init__(self, shown: Shown | None, done_before: int) -> None:
-        """`done_before` runs had records when this session started. Without a display, only failed
-        and invalid runs are printed."""
+        """`done_before` runs had records when this session started. If there is no display, only
+        failed and invalid runs are printed."""
         self._shown = shown
         self._before = done_before
         self._there = done_before
@@ -191,7 +194,8 @@ class Meter:
 
 @contextmanager
 def meter(runs: int, done_before: int, *, is_quiet: bool = False) -> Iterator[Meter]:
-    """Show progress during the block, in the form that fits standard error."""
+    """Show progress during the block: as a live bar if standard error is a terminal, else as
+    lines."""
     if is_quiet:
         yield Meter(None, done_before)
     elif _is_live():
@@ -204,7 +208,7 @@ def meter(runs: int, done_before: int, *, is_quiet: bool = False) -> Iterator[Me
 
 
 class PlanProgress:
-    """Prints the progress of making a plan after its first second, since most plans take less."""
+    """Prints the progress of planning; nothing in the first second, since most plans take less."""
 
     _FIRST_S, _EVERY_S = 1.0, 5.0
 
@@ -212,7 +216,8 @@ class PlanProgress:
         self._due_s = math.inf
 
     def __call__(self, made: str, done: int, of: int) -> None:
-        """`done` of `of` treatments or runs are planned; called with 0 first."""
+        """`done` of `of` items are planned; `made` is their name, such as "treatments". The first
+        call has `done` = 0."""
         now = time.monotonic()
         if not done:
             self._due_s = now + self._FIRST_S
@@ -256,7 +261,7 @@ def _is_live() -> bool:
 
 
 def _bar() -> Progress:
-    """The bar, with as many columns as fit on the terminal, the most important first."""
+    """The live bar. Only the most important columns are shown if the terminal is narrow."""
     from rich import progress
     from rich.console import Console
 
@@ -276,20 +281,20 @@ def _bar() -> Progress:
     return progress.Progress(
         *columns,
         console=console,
-        auto_refresh=False,  # no thread: the engine is forked from this process
+        auto_refresh=False,  # a thread must not run while the engine is forked
         transient=True,
     )
 
 
 def _under_way(record: ProgressRecord) -> str:
-    """The completed part of the current run; empty if several run at once."""
+    """How much of the current run is completed; empty if several run at once."""
     run = record.under_way
     return f"{100 * run.done // run.of} % of this run" if run and run.of else ""
 
 
 def _share(record: ProgressRecord) -> float:
-    """The completed share of the work: of its packets, or of its runs if the number of packets is
-    not known in advance."""
+    """The completed share of the work, counted in packets or, if their number is not known in
+    advance, in runs."""
     if record.packets_planned:
         return record.packets / record.packets_planned
     run = record.under_way
@@ -302,15 +307,15 @@ def _left(seconds: float | None) -> str:
 
 
 def _speed(rate: float) -> str:
-    """The rate in millions of packets for the simulator, in thousands for real testbeds; empty if
-    no packets are counted."""
+    """The rate in millions of packets per second, or in thousands if it is low; empty if no packets
+    are counted."""
     if not rate:
         return ""
     return f"{rate / 1e6:.1f} M packets/s" if rate >= 1e5 else f"{rate / 1e3:.1f} k packets/s"
 
 
 class _Clock:
-    """The elapsed time, in words."""
+    """Measures the elapsed time and gives it in words."""
 
     def __init__(self) -> None:
         self._start_s = time.monotonic()
@@ -359,7 +364,7 @@ class _Lines:
         self._next = 1
         self._clock = _Clock()
 
-    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # `show` gives it
+    def begin(self, done: int, runs: int, title: str) -> None:  # noqa: ARG002  # `show` has `done`
         self._runs, self._round, self._next = runs, title, 1
 
     def show(self, reached: Reached) -> None:

@@ -136,7 +136,7 @@ def command(
         length=length,
         threads=threads,
     )
-    # A calibration takes minutes, so a place that cannot be written is refused before it.
+    # A calibration takes minutes, so a path that cannot be written is refused before it begins.
     if write is not None:
         _check_writable(write, figures_of(asked, library_of(known, measured), profile))
     found = calibrate(known, profile, asked, measured)
@@ -171,8 +171,8 @@ def _names(text: str) -> tuple[str, ...]:
 
 
 def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
-    """Raises StudyError, before anything is simulated, if the profiles of these figures cannot be
-    written there."""
+    """Raises StudyError if the profiles of these figures cannot be written to this path; called
+    before anything is simulated."""
     from netstudy.documents.problems import listed
 
     profiles = list(dict.fromkeys(figure.profile for figure in figures.values()))
@@ -193,12 +193,12 @@ def _check_writable(path: Path, figures: Mapping[str, Figure]) -> None:
 
 
 def _files(path: Path, profiles: Iterable[str]) -> dict[str, Path]:
-    """The file of each profile."""
+    """Profile -> the file to write it to."""
     return {name: path / f"{name}.yaml" if path.is_dir() else path for name in profiles}
 
 
 def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str) -> None:
-    """Write the profiles that have a fitted figure: to this file, or into this folder. Raises
+    """Write the profiles that have fitted figures to this file, or into this folder. Raises
     StudyError if the fitted values are only right together with undetermined ones."""
     from netstudy.calibration import written
     from netstudy.documents.problems import listed
@@ -226,7 +226,8 @@ def _write(path: Path, library: HardwareLibrary, found: Calibration, source: str
 
 
 def _command(study: Path, given: Mapping[str, str | list[str] | None]) -> str:
-    """The command that repeats the calibration, as the figures' source in a profile."""
+    """The command that repeats the calibration; the profile has it as the source of the fitted
+    figures."""
     words = ["netstudy", NAME, str(study)]
     for option, value in given.items():
         for one in [value] if isinstance(value, str) else value or ():
@@ -272,8 +273,8 @@ def _number(text: str) -> tuple[str, float]:
 
 
 def _once(option: str, pairs: Iterable[tuple[str, ValueT]]) -> dict[str, ValueT]:
-    """The values by name. Raises StudyError if a name is given twice, since one value would have no
-    effect."""
+    """The values by name. Raises StudyError if a name is given twice, because one of its values
+    would be ignored."""
     found: dict[str, ValueT] = {}
     for name, value in pairs:
         if name in found:

@@ -48,7 +48,7 @@ def command(
         _tell(doomed, processes, dry_run)
     found = len(doomed) + len(processes)
     agreed = bool(found) and not dry_run and _agreed(found, yes)
-    # Processes end first: they could still write to the folders that are removed.
+    # Processes are ended first, since they could still write to the folders that are removed.
     if agreed:
         _end(processes)
         for path in doomed:
@@ -68,7 +68,8 @@ def _outcome(doomed: list[Path], processes: list[Leftover], agreed: bool) -> dic
 
 
 def _processes(tree: Results, doomed: list[Path]) -> list[Leftover]:
-    """Processes of the folders to remove, and processes left over from folders without a writer."""
+    """Processes that still work for the folders to remove, or for folders to which no netstudy is
+    writing."""
     from netstudy.testbed.leftovers import working_for
 
     idle = [folder.path for folder in tree.folders() if not folder.is_running()]
@@ -91,7 +92,8 @@ def _unfinished(tree: Results) -> list[Path]:
 
 
 def _named(tree: Results, run: str) -> Path:
-    """The named folder, even without its plan: a path, or <study>/<time> inside the results."""
+    """The folder on the command line, given as a path or as <study>/<time> inside the results. It
+    may lack its plan."""
     from netstudy.store import Folder
     from netstudy.store.create import LATEST
 
@@ -100,7 +102,7 @@ def _named(tree: Results, run: str) -> Path:
         if folder is None:
             continue
         if path.is_symlink() and path.name != LATEST:
-            return path  # the link is removed, and the folder elsewhere stays
+            return path  # only the link is removed
         if folder.is_running():
             raise StudyError(f"another netstudy is writing to {folder.path}; it was not removed")
         return folder.path

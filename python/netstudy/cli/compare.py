@@ -73,12 +73,12 @@ def command(
         print_json(as_data(a, b, found))
     else:
         _print(a, b, found, markdown=markdown)
-    # A broken band is a result and not an error, but scripts must notice it.
+    # A broken band is not an error, but scripts must be able to notice it.
     raise typer.Exit(MISSED if found.broken else 0)
 
 
 def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
-    """The study's bands, overridden by the command line's. Raises StudyError."""
+    """The bands of the study; those on the command line take precedence. Raises StudyError."""
     from netstudy.study.agreement import Band, Bands, agreed_metric
     from netstudy.study.vocabulary import MetricName
 

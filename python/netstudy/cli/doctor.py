@@ -1,4 +1,5 @@
-"""`netstudy doctor`: the state of this machine, missing parts, and how to install them."""
+"""`netstudy doctor`: checks this machine for everything that netstudy needs, and says how to
+install missing parts."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class Finding:
     ok: bool
     found: str
     needed: bool = True
-    """Whether every study needs it to run."""
+    """Whether every study needs it."""
     advice: str | None = None
     """How to fix it."""
 
@@ -118,7 +119,7 @@ def _browser() -> Finding:
 
 
 def _namespaces() -> list[Finding]:
-    """The testbed in namespaces, part by part."""
+    """One finding for each thing that the testbed in namespaces needs."""
     from netstudy.testbed.netns.readiness import aspects
 
     return [

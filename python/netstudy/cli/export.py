@@ -101,7 +101,8 @@ def command(
     folder = finished_folder(results, run)
     write = _parquet if parquet else _text
     parts = write(folder, samples, chosen[0], wanted)
-    # A terminal obeys control characters in names, so `show` replaces them; programs get all bytes.
+    # A terminal would obey control characters in names, so `show` replaces them. Other programs get
+    # the unchanged bytes.
     if output is None and sys.stdout.isatty():
         for part in parts:
             show(part.decode(), end="")
@@ -140,7 +141,7 @@ def _samples(folder: Folder, table: str, form: str, wanted: Wanted) -> Iterator[
 
 
 def _check_samples(folder: Folder, table: str, wanted: Wanted) -> None:
-    """Raise StudyError for an unknown table of samples, or one without rows in any run."""
+    """Raise StudyError if the table of samples is unknown, or if no run has rows of it."""
     from netstudy.data.samples import TABLES, columns_of, has_rows, sampled
 
     columns_of(table, "--samples")

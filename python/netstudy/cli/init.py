@@ -101,7 +101,7 @@ def command(
     if template is not None:
         sources = _shipped(template)
     else:
-        # Scripts must not wait for an answer: without a terminal, or with --json, nothing is asked.
+        # Scripts must not have to answer, so nothing is asked without a terminal or with --json.
         like = like or (_ask() if _is_interactive() and not json else Like.COMPARE)
         sources = _commented(like)
     written = [folder / path for path in sources]
@@ -120,7 +120,7 @@ def command(
 
 
 def _next(like: Like | None, has_short_form: bool, folder: str) -> str:
-    """The next commands for the user."""
+    """The commands that the user may run next."""
     if like is Like.REAL:
         return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
     quick = " --quick" if has_short_form else ""
@@ -132,7 +132,7 @@ def _is_interactive() -> bool:
 
 
 def _ask() -> Like:
-    """Asks on the terminal for the kind of question; a number or a name answers."""
+    """Asks on the terminal for the kind of question; the user answers with a number or a name."""
     kinds = list(Like)
     say("What do you want to know?")
     for number, kind in enumerate(kinds, start=1):
@@ -147,13 +147,14 @@ def _ask() -> Like:
 
 
 def _commented(like: Like) -> Mapping[Path, Traversable]:
-    """The files of a commented study, by their path in the new folder."""
+    """Path in the new folder -> file of a commented study."""
     template = files("netstudy.cli") / "templates" / like
     return {Path(name): template / name for name in ("README.md", "study.yaml")}
 
 
 def _shipped(name: str) -> Mapping[Path, Traversable]:
-    """The files of a study that comes with netstudy. Raises StudyError with the nearest name."""
+    """Path in the new folder -> file of a study that comes with netstudy. Raises StudyError, with
+    the most similar name, if there is no such study."""
     from netstudy.documents.nearest import did_you_mean
     from netstudy.study.shipped import files_of, shipped_studies
 

@@ -38,7 +38,8 @@ def _row(folder: Folder) -> dict[str, Any]:
 
 
 def _progress(folder: Folder) -> dict[str, Any]:
-    """Runs, runs done and state; a folder that cannot be read does not hide the others."""
+    """The number of runs, the number of finished runs, and the state. An unreadable folder gets a
+    state, not an error, so that the others are still listed."""
     try:
         folder.refuse_links()
         runs = len(folder.plan().runs)
@@ -55,8 +56,8 @@ def _progress(folder: Folder) -> dict[str, Any]:
 
 
 def _print_table(rows: list[dict[str, Any]]) -> None:
-    """One line per folder. The path comes last and is not cut to the terminal's width, so
-    that it can be copied."""
+    """One line per folder. The path is the last column and is never shortened, so that it can be
+    copied."""
     lines = [("study", "time (UTC)", "runs done", "state", "folder")]
     for row in rows:
         done = "" if row["runs"] is None else f"{row['done']}/{row['runs']}"

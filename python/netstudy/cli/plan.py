@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
 
 _MEMORY_TOLD_BYTES = 1_000_000_000
-"""Less memory than this is not mentioned, since every supported machine has it."""
+"""A smaller need for memory is not mentioned, since every supported machine has as much."""
 
 NAME = "plan"
 EPILOG = "Example: netstudy plan studies/incast --only servers=1..6 --set replicates=5"
@@ -45,7 +45,7 @@ def command(
 
 
 def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
-    """Print a plan for people, or in the engine's format."""
+    """Print a plan: for people or, with `json`, in the engine's format."""
     from netstudy.wire import to_json
 
     if json:
@@ -75,7 +75,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     yield "runs", _runs(prepared, first.runs, whole.runs)
     yield "packets", _at_most(_count(first.packets), _count(whole.packets))
     yield "time", _at_most(_time(first.seconds), _time(whole.seconds))
-    if whole.per_hop_runs and testbed.repeats_itself:  # real networks have no closed form
+    if whole.per_hop_runs and testbed.repeats_itself:  # only the simulator has a faster mode
         yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
     yield from _memory(whole)
     disk = whole.disk_bytes
@@ -109,8 +109,8 @@ def _memory(whole: Cost) -> Iterator[tuple[str, str]]:
 
 
 def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """Levels that the study and its published data spell differently, and the number of cells
-    without published values."""
+    """Which levels are spelled differently in the study and in its published data, and how many
+    cells have no published values."""
     from netstudy.plan import not_published
     from netstudy.study import level_text
     from netstudy.study.published import read_published
@@ -133,7 +133,8 @@ def _time(seconds: float | None) -> str:
 
 
 def _at_most(first: str, whole: str) -> str:
-    """The value of the first round, and the upper bound of all rounds if there are more."""
+    """The value of the first round and, if there are more rounds, the upper bound for all of
+    them."""
     return first if first == whole else f"{first} in the first round, at most {whole} in all"
 
 
@@ -149,7 +150,7 @@ def _runs(prepared: Prepared, first: int, whole: int) -> str:
 
 
 def _growing(prepared: Prepared) -> Iterator[tuple[str, str]]:
-    """For each case with a growing factor, the condition that ends the growth."""
+    """For each test case with a growing factor, the condition that ends the growth."""
     study = prepared.study
     for case in study.cases if prepared.planned.loops else ():
         factor = case.growing

@@ -42,7 +42,7 @@ def command(
 
     library = HardwareLibrary.default(Path())
     asked = words or []
-    # A full name is not a search, which would also find profiles that only mention the name.
+    # A full name shows only this profile: a search would also find profiles that mention the name.
     found = _named(library, asked) or [
         one for one in library.profiles() if _matches(library, one, asked)
     ]
@@ -58,7 +58,7 @@ def command(
 
 
 def _named(library: HardwareLibrary, words: Sequence[str]) -> list[AnyProfile]:
-    """The profile whose name is the only word given."""
+    """The profile whose full name is the only word on the command line; else empty."""
     return [one for one in library.profiles() if [one.profile] == list(words)]
 
 

@@ -1,5 +1,5 @@
-"""`netstudy report`: rewrite the report of a run from its records. `run` uses the same functions
-for the first report."""
+"""`netstudy report`: rewrite the report of a run from its records. `netstudy run` also uses these
+functions, for the first report."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def command(
     from netstudy.store import storage
 
     folder = finished_folder(results, run)
-    # A full disk ends in one message, whichever file of the report it hits.
+    # If the disk is full, the error is the same for every file of the report.
     with storage(output or folder.path):
         pages = Pages(static, png, pdf)
         with phases(is_quiet=quiet) as on_phase:
@@ -143,7 +143,7 @@ def _write(
 
 @dataclass(frozen=True)
 class Published:
-    """The findings of a run, and their files."""
+    """The findings of a run, and the files that contain them."""
 
     result: StudyResult
     report: ReportFiles
@@ -151,11 +151,12 @@ class Published:
 
 
 def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = PAGES) -> Published:
-    """Join the records, analyse them, write cells.csv and the report, and seal the folder.
-    `on_phase` is called with the name of each step.
+    """Join the records into one file, analyse them, write cells.csv and the report, and seal the
+    folder. `on_phase` is called with the name of each step.
 
-    A folder with failed runs that can be repeated stays unsealed. The caller locks the folder.
-    Raises StudyError when it cannot be written; calling again after that completes it.
+    With `is_final` false, the folder stays unsealed: it has failed runs that can be repeated. The
+    caller must hold the folder's lock. Raises StudyError if a file cannot be written; a later call
+    then completes the folder.
     """
     from netstudy.store import storage
 
@@ -167,7 +168,8 @@ def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = 
 def publish(
     folder: Folder, on_phase: OnPhase, *, seals: bool = True, pages: Pages = PAGES
 ) -> Published:
-    """Analyse the folder's records, write cells.csv and the report, and seal it (again)."""
+    """Analyse the folder's records and write cells.csv and the report. With `seals`, seal the
+    folder, or seal it again."""
     from netstudy.beside import beside
     from netstudy.report.rendering import drawn_beside
     from netstudy.store import write_atomic
@@ -177,7 +179,7 @@ def publish(
     cells = folder.path / _CELLS
     with ExitStack() as copies:
         draw = copies.enter_context(drawn_beside())
-        # Imported only now: the forked copy that draws does not need these modules.
+        # Imported only now, because the forked copy that draws does not need these modules.
         from netstudy.analysis.study_result import analyse, pool
         from netstudy.report.export import to_csv
 
@@ -194,7 +196,7 @@ def publish(
 
 
 def published(folder: Folder) -> Published:
-    """The findings and files of a folder that is already done; nothing is written."""
+    """The findings and the existing files of a folder that is done; nothing is written."""
     from netstudy.analysis.study_result import analyse
     from netstudy.report.pages import ReportFiles
 

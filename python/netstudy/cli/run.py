@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from netstudy.wire import Plan
 
 _MANY_RUNS = 10_000
-"""Number of runs from which the plan takes seconds to write and to read again."""
+"""With at least this number of runs, writing the plan and reading it again takes seconds."""
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 NAME = "run"
@@ -112,7 +112,8 @@ def command(
     changes = options.with_replicates(overrides, replicates)
     asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
     manner = Manner(results, threads, json, Pages(static, png), no_start, quiet)
-    # Both dry runs end with exit code 0: without runs, no requirement can be missed.
+    # A dry run always ends with exit code 0 if there is no error: without runs, no requirement can
+    # be missed.
     if dry_run:
         _refuse_pages(manner.pages)
         if resume:
@@ -133,8 +134,8 @@ def _refuse_pages(pages: Pages) -> None:
 
 
 def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
-    """Print the whole plan. Raises StudyError if it takes too much time, memory or disk space. The
-    error follows the plan for people, and replaces the plan with --json."""
+    """Print the whole plan. Raises StudyError if the plan needs too much time, memory or disk
+    space: after the plan was printed or, with --json, instead of printing it."""
     from netstudy.cli._limits import check_cost, most
     from netstudy.cli.plan import show_plan
     from netstudy.testbed import named
@@ -143,14 +144,15 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
     if manner.no_start:
         refuse_programs(_programs_of(prepared))
     cost = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
-    if manner.json:  # needs the plan expanded into runs
+    if manner.json:  # the JSON has all runs of the plan
         check_cost(cost, max_time, manner.results)
     show_plan(prepared, manner.threads, json=manner.json)
     check_cost(cost, max_time, manner.results)
 
 
 def _show_remainder(asked: Asked, manner: Manner) -> None:
-    """Print the runs that --resume would make, for people or in the engine's format."""
+    """Print the runs that --resume would make: as a list for people or, with --json, in the
+    engine's format."""
     from netstudy.cli._resume import to_resume
     from netstudy.execute import left_to_do, made_again
     from netstudy.testbed import named
@@ -191,15 +193,16 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
 
 
 def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
-    """The plan, before it is expanded into runs. Raises StudyError if this version does not support
-    it, or if it exceeds this machine or the allowed time."""
+    """Makes the plan, which is not yet expanded into runs. Raises StudyError if this version does
+    not support the plan, or if it needs more than this machine has or more than the allowed
+    time."""
     from netstudy.cli._limits import check_cost, least, most
     from netstudy.study.vocabulary import TESTBEDS
     from netstudy.testbed import named
 
     def check_count(runs: int) -> None:
         testbed = asked.testbed or DEFAULT_TESTBED
-        if testbed in TESTBEDS:  # any other name is refused below
+        if testbed in TESTBEDS:  # other names are refused later
             at_least = least(runs, named(testbed), manner.threads)
             check_cost(at_least, max_time, manner.results)
 
@@ -220,7 +223,7 @@ def _programs_of(prepared: Prepared) -> list[Command]:
 
 
 def _programs_in(folder: Folder) -> list[Command]:
-    """The programs that the runs of a folder start, in its plans and in further rounds."""
+    """The programs that the runs of a folder start, in its plans and in possible further rounds."""
     from netstudy.plan import programs_of_runs
 
     further = folder.study().workload.spec.starts
@@ -243,8 +246,8 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
 def _preflight(
     testbed: Testbed, plan: Plan, invocation: Invocation, manner: Manner
 ) -> Mapping[str, str]:
-    """Print and return the testbed's measurements of the machine. Raises StudyError for unsupported
-    parts of the plan."""
+    """Let the testbed check the plan and measure the machine; print and return the measurements.
+    Raises StudyError for unsupported parts of the plan."""
     from netstudy.units import parse_scale
 
     found = testbed.preflight(plan, parse_scale(invocation.scale or 1))
@@ -288,7 +291,7 @@ def _carry_out(
     *,
     is_resumed: bool = False,
 ) -> int:
-    """Execute the missing runs, write the report, and on failure say how to continue.
+    """Execute the missing runs and write the report. If this fails, print how to continue.
 
     `machine` holds the testbed's measurements; a resumed run measures again.
     """
@@ -311,7 +314,7 @@ def _carry_out(
         return stopped.exit_code
     except NetstudyError as error:
         say(f"netstudy: {error}")
-        # Resuming cannot repair a changed folder, so no command to continue is given.
+        # Resuming cannot repair a changed folder, so the command to continue is not printed.
         if not isinstance(error, ChangedFolderError):
             say(f"netstudy: {_kept(folder)}")
         return error.exit_code
@@ -326,7 +329,8 @@ def _say_damaged(runs: Sequence[str]) -> None:
 
 
 def _remainder_preflight(folder: Folder, testbed: Testbed, manner: Manner) -> Mapping[str, str]:
-    """Repeats the preflight of a new run, since the machine or its load may have changed."""
+    """Repeats the preflight for the remaining runs, since the machine or its load may have
+    changed."""
     from netstudy.execute import left_to_do, made_again
 
     left = left_to_do(folder, {record.run for record in made_again(folder, testbed)})
@@ -372,7 +376,8 @@ def _end(folder: Folder, published: Published, manner: Manner) -> int:
 
 
 class Interrupted(KeyboardInterrupt):
-    """A signal asked the run to stop; `exit_code` is 128 plus its number, as in shells."""
+    """Raised when a signal asks the run to stop. `exit_code` is 128 plus the signal's number, as in
+    shells."""
 
     def __init__(self, number: int) -> None:
         """`number` is the signal's."""
@@ -386,9 +391,9 @@ def _stop(number: int, _frame: FrameType | None) -> None:
 
 @contextmanager
 def interruptible() -> Iterator[None]:
-    """During the block, turn stop signals into Interrupted.
+    """During the block, signals that ask to stop raise Interrupted.
 
-    Signals that are ignored, such as SIGHUP under nohup, stay ignored.
+    Signals that the process ignores, such as SIGHUP under nohup, stay ignored.
     """
     before = {number: signal.getsignal(number) for number in _STOPPING}
     before = {number: old for number, old in before.items() if old != signal.SIG_IGN}

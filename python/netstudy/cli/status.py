@@ -25,7 +25,7 @@ NAME = "status"
 EPILOG = "Example: netstudy status incast"
 
 _SHOWN = 10
-"""The most missing runs that are listed by name."""
+"""At most this number of missing runs is listed."""
 
 
 def command(
@@ -74,7 +74,8 @@ def _status(folder: Folder) -> dict[str, Any]:
 
 
 def _changed(folder: Folder) -> str | None:
-    """The files that changed after a folder was sealed, with advice; None if there are none."""
+    """A message on the files that changed after the folder was sealed, with advice; None if no file
+    changed."""
     try:
         folder.refuse_changed()
     except StudyError as error:
@@ -83,7 +84,8 @@ def _changed(folder: Folder) -> str | None:
 
 
 def _growth(folder: Folder) -> list[dict[str, Any]]:
-    """Each growing factor at each combination of the others; empty if no factor grows."""
+    """The state of each growing factor at each combination of the other factors; empty if no factor
+    grows."""
     if not _grows(folder):
         return []
     from netstudy.analysis.growth import loops_in
@@ -108,8 +110,8 @@ def _growth(folder: Folder) -> list[dict[str, Any]]:
 
 
 def _grows(folder: Folder) -> bool:
-    """Whether a factor grows. If this version cannot read the study: False with a single round,
-    else StudyError."""
+    """Whether a factor grows. If this version cannot read the study: False if there was a single
+    round; otherwise raises StudyError."""
     try:
         return folder.invocation().has_rounds(folder.study())
     except StudyError:

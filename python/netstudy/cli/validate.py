@@ -1,4 +1,4 @@
-"""`netstudy validate`: check study files, with the place of every mistake."""
+"""`netstudy validate`: check study files, and print every mistake with its place."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@
     r.samples("iteration").to_arrow()
     [one for one in r.verdicts if one.outcome == "different"]
 
-`run`, `open` and the types that they return are the public names, which `netstudy` has as well.
+`run`, `open` and the types that they return are public; they can also be imported from `netstudy`.
 pyarrow, pandas and polars are imported when a conversion needs them.
 """
 

@@ -55,7 +55,8 @@ assert tuple(one.name for one in _SERIES) == SERIES
 
 @dataclass(frozen=True)
 class FactorColumns:
-    """A column for each factor, typed by its levels: integers, numbers, booleans or text."""
+    """A column for each factor. The type of a column depends on the levels: integers, numbers,
+    booleans or text."""
 
     factors: tuple[str, ...]
     columns: tuple[Column, ...]
@@ -73,7 +74,8 @@ class FactorColumns:
         return cls(tuple(factors), columns)
 
     def levels(self, treatment: Treatment) -> list[Level | None]:
-        """The values of a treatment; None for a factor that it lacks."""
+        """The levels of a treatment in the order of the columns; None for a factor that the
+        treatment lacks."""
         return [
             _as_text(treatment.get(factor)) if column.type == "string" else treatment.get(factor)
             for factor, column in zip(self.factors, self.columns, strict=True)
@@ -85,7 +87,7 @@ def _as_text(level: Level | None) -> str | None:
 
 
 def _level_type(levels: Sequence[Level]) -> ColumnType:
-    """The type that all levels have in common, else text."""
+    """The type of column that can hold all levels; text if there is no other."""
     if all(isinstance(level, bool) for level in levels):
         return "bool"
     if not is_numeric(levels):
@@ -96,7 +98,7 @@ def _level_type(levels: Sequence[Level]) -> ColumnType:
 
 
 def levels_of(runs: Iterable[Run]) -> dict[str, tuple[Level, ...]]:
-    """Factor -> its levels in these runs; `1`, `1.0` and `true` are three levels."""
+    """Factor -> its levels in these runs; `1`, `1.0` and `true` are three different levels."""
     found: dict[str, dict[tuple[type, Level], None]] = {}
     for run in runs:
         for factor, level in run.treatment.items():
@@ -113,8 +115,8 @@ def metric_columns(metric: Metric, *, intervals: bool) -> Iterator[Column]:
 
 
 def sample_columns(table: str) -> tuple[Column, ...]:
-    """The columns of a table of samples, without the columns of the run. Raises StudyError for an
-    unknown table."""
+    """The columns of a table of samples, without the columns that describe the run. Raises
+    StudyError for an unknown table."""
     names = columns_of(table)
     if table in names:
         end = Column(names[0], "float64", "s", "End of the interval, from the start of the phase")
@@ -125,7 +127,7 @@ def sample_columns(table: str) -> tuple[Column, ...]:
 
 
 def _model(table: str) -> Any:
-    """The model of the rows of a table."""
+    """The pydantic model for the rows of a table."""
     if table in HISTOGRAM_TABLES:
         return RequestHistogram
     return get_args(Samples.model_fields[table].annotation)[0]

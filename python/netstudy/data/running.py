@@ -1,7 +1,7 @@
 """Running a study from Python: `netstudy.run`.
 
-It starts `netstudy run` as a separate process, so that both behave the same, and so that the
-caller's threads and signal handlers do not interfere.
+It starts `netstudy run` as a separate process, so that it behaves exactly like the command, and so
+that threads and signal handlers of the caller do not interfere.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from netstudy.study.levels import level_text
 from netstudy.wire import Level
 
 Levels = Level | Sequence[Level]
-"""`"1..6"`, one level, or several."""
+"""The levels to run of a factor: a range such as `"1..6"`, one level, or several levels."""
 
 
 def run(
@@ -81,13 +81,14 @@ def _only(only: Mapping[str, Levels]) -> Iterator[str]:
 
 
 def _written(value: object) -> str:
-    """A value as YAML reads it."""
+    """A value, written so that YAML reads the same value."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def _carried_out(command: Sequence[str], *, progress: bool) -> tuple[int, str, str]:
-    """The exit code, standard output, and standard error unless it was shown as progress. An
-    interrupt is passed on to the process, which stores finished runs before it ends."""
+    """Runs the command and returns its exit code, its standard output and, unless it was shown as
+    progress, its standard error. An interrupt is passed on to the process, which stores finished
+    runs before it ends."""
     said = None if progress else subprocess.PIPE
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=said, text=True) as process:
         try:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from netstudy.store import Folder
 
 Values = Sequence[Any]
-"""The values of a column; None among them: not measured."""
+"""The values of a column; a value is None if it was not measured."""
 
 SERIES: Final = (
     "instrument",
@@ -36,10 +36,10 @@ SERIES: Final = (
     "counter",
     "value",
 )
-"""Columns of the table `series`, which has a row for each value. `measure_s` is the time since the
-start of the measuring phase by the node's clock; empty if unknown."""
+"""Columns of the table `series`, in which each value has a row of its own. `measure_s` is the time
+since the start of the measuring phase, by the clock of the node; empty if unknown."""
 COURSE_TIME: Final = "at_s"
-"""First column of the course of a node metric."""
+"""Name of the first column, the time, in a table of a node metric over time."""
 BY_SECOND: Final = "second"
 """Table of the bytes that each connection carried in each second."""
 TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
@@ -55,11 +55,11 @@ class RunRows:
     """Status of the run's record: `ok` or `invalid`."""
     rows: int
     columns: Sequence[Values | None]
-    """A column for each name of `columns_of`; None: the run did not measure it."""
+    """The values of each column in `columns_of`; None: the run did not measure this column."""
 
 
 def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
-    """The columns of a table of samples, or of the course of a node metric.
+    """The columns of a table of samples, or of a table of a node metric over time.
 
     Raises StudyError, located at `where`, for an unknown name.
     """
@@ -78,7 +78,7 @@ def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
 
 
 def rows_by_run(folder: Folder, table: str, wanted: Wanted = ALL) -> Iterator[RunRows]:
-    """The rows of each run with rows, in the order of the plan. `wanted` selects a part of
+    """The rows of each run that has any, in the order of the plan. `wanted` selects a part of
     `series`."""
     for run, record in folder.each_record():
         columns = _columns(folder, run, record, table, wanted)
@@ -89,7 +89,7 @@ def rows_by_run(folder: Folder, table: str, wanted: Wanted = ALL) -> Iterator[Ru
 
 
 def has_rows(folder: Folder, table: str, wanted: Wanted = ALL) -> bool:
-    """Whether a table of samples has a row."""
+    """Whether a table of samples has at least one row."""
     return next(rows_by_run(folder, table, wanted), None) is not None
 
 
@@ -108,7 +108,7 @@ def samples_csv(
     folder: Folder, table: str, wanted: Wanted = ALL, *, raw: bool = False
 ) -> Iterator[str]:
     """A header line, then one line for each sample; a value that was not measured is an empty
-    field. `raw`: names that a spreadsheet would take for formulas are not escaped."""
+    field. Names that a spreadsheet would take for formulas are escaped, unless `raw`."""
     factors = factors_of(folder)
     own = ("replicate", *columns_of(table))
     yield csv_line(("run", *columns_of_factors(factors, ("run", *own)), *own), raw=raw)

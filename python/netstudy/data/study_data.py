@@ -157,8 +157,8 @@ class StudyData:
         return sample_table(self, chosen, wanted, invalid=invalid)
 
     def _counted(self) -> str:
-        """The table of the workload's own samples, such as iterations; else `second`, for transfers
-        without an end; else the first table."""
+        """The table of the workload's own samples, such as iterations; if it has none, `second`, as
+        for transfers without an end; if that has none either, the first of all tables."""
         noun = workload_of(self.folder.plan()).counted.noun
         for _, record in self.folder.each_record():
             for table in (noun, BY_SECOND):

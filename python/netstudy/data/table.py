@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 ColumnType = Literal["string", "bool", "int64", "uint64", "float64", "list<string>"]
 
 ROW_GROUP_ROWS: Final = 131_072
-"""Rows of a Parquet row group, which are in memory in addition to one run."""
+"""Number of rows in a row group of a Parquet file; a row group is held in memory in addition to one
+run."""
 COLUMNS_KEY: Final = "netstudy.columns"
-"""Key of the metadata of a Parquet file that has the unit and meaning of each column as JSON, for
-readers that cannot read the metadata of columns, such as DuckDB."""
+"""Key in the metadata of a Parquet file under which the units and meanings of all columns are
+stored as JSON, for readers such as DuckDB that cannot read the metadata of columns."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,14 @@ class Column:
 
 @dataclass(frozen=True)
 class Constant:
-    """A value that all rows of a part share; None: null in all rows."""
+    """A value that is the same in all rows of a part; None: null in all rows."""
 
     value: Any
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of a table: for each column its values, or one value for all rows."""
+    """Some rows of a table: each column has either a list of values, or one value for all rows."""
 
     rows: int
     columns: Sequence[Sequence[Any] | Constant]
@@ -157,7 +158,7 @@ def _array(values: Sequence[Any] | Constant, type_: Any, rows: int) -> Any:
 
 
 def _groups(batches: Iterable[Any]) -> Iterator[list[Any]]:
-    """Batches combined into row groups; a batch that is larger than a row group is cut."""
+    """Combines batches into row groups; a batch that is larger than a row group is split."""
     held: list[Any] = []
     rows = 0
     for batch in batches:

@@ -19,9 +19,9 @@ class Wanted:
     """The name of a node, or of a group of hosts."""
     counter: str | None = None
     span_ns: tuple[int, int] | None = None
-    """Start and exclusive end, since the start of the measuring phase."""
+    """Start and end of a span, since the start of the measuring phase; the end is exclusive."""
     every_ns: int | None = None
-    """Keeps only each series' last sample in every interval of this length."""
+    """Keeps only the last sample of a series in every interval of this length."""
 
     @classmethod
     def of(
@@ -29,7 +29,8 @@ class Wanted:
     ) -> Wanted:
         """Reads the options of a user: an interval is a span, `2s..5s`, or a length, `1s`.
 
-        Raises StudyError, naming the option; also if the table is not `series`.
+        Raises StudyError, with the name of the option, if a value is invalid or if the table is not
+        `series`.
         """
         given = {"node": node, "counter": counter, "interval": interval}
         for name, value in given.items():
@@ -41,7 +42,7 @@ class Wanted:
         return cls(node, counter, span, every)
 
     def has_node(self, node: str) -> bool:
-        """Whether a node is kept, by its own name or its group's."""
+        """Whether a node is kept: by its own name, or by the name of its group."""
         group, _, number = node.partition(".")[0].rpartition("-")
         return self.node in (None, node) or (number.isdecimal() and self.node == group)
 
@@ -50,8 +51,8 @@ class Wanted:
         return self.counter in (None, counter)
 
     def places(self, at_ns: Sequence[int], start_ns: int | None) -> Iterable[int]:
-        """The indices of the samples to keep. `start_ns` is the start of the measuring phase;
-        without it no sample is in any span, and intervals count from the clock's 0."""
+        """The indices of the samples to keep. `start_ns` is the start of the measuring phase; if it
+        is None, no sample is in any span, and intervals begin at time 0 of the clock."""
         found: Iterable[int] = range(len(at_ns))
         if self.span_ns is not None:
             if start_ns is None:

@@ -7,14 +7,14 @@ from __future__ import annotations
 from typing import Any, Final
 
 DEFINITION: Final = "$definition"
-"""Temporary key in the schema of a kind of value: the name of its definition."""
+"""Temporary key in the schema of a kind of value, with the name that the definition will have."""
 _AT_THE_KEY: Final = ("description", "default")
 """Parts of a schema that belong to the key and not to the kind of value."""
 
 
 def compacted(schema: dict[str, Any]) -> dict[str, Any]:
-    """The same schema with a definition for each kind of value that has a name, without titles and
-    without null. Its own title stays."""
+    """The schema with one definition for each named kind of value, without titles and without null.
+    Only the title of the whole schema stays."""
     definitions: dict[str, Any] = {}
     made = {key: _compact(part, definitions) for key, part in schema.items() if key != "$defs"}
     for name, part in schema.get("$defs", {}).items():
@@ -34,7 +34,7 @@ def _compact(part: Any, definitions: dict[str, Any]) -> Any:
     inside = {
         key: _compact(one, definitions)
         for key, one in part.items()
-        # A key of the file that is called "title" has a schema here, not text.
+        # A "title" that is not text is the schema of a file's key with this name.
         if key != "title" or not isinstance(one, str)
     }
     name = inside.pop(DEFINITION, None)

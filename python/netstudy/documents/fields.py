@@ -57,8 +57,8 @@ class Scalar(ABC):
 
     @property
     def definition(self) -> str | None:
-        """The name of that schema among the definitions of a file's schema; None: it is written in
-        full at each key."""
+        """The name under which the schema of a file defines this type; None: the schema repeats the
+        definition at each key."""
         return None
 
     def written(self, value: Any) -> Any:
@@ -73,7 +73,7 @@ class Ref:
 
     name: str
     scalar: Scalar = field(compare=False, repr=False)
-    """The type that the level is read with."""
+    """The type of the level."""
 
 
 def reference_name(value: object) -> str | None:
@@ -90,7 +90,7 @@ class Typed(Writes):
     refs: bool = True
 
     def read(self, value: object) -> Any:
-        """The typed value, or a Ref in its place."""
+        """The typed value, or a Ref if the file gives a reference."""
         if self.refs and (name := reference_name(value)):
             return Ref(name, self.scalar)
         if self.refs and isinstance(value, str) and "${" in value:
@@ -107,7 +107,7 @@ class Typed(Writes):
     def __get_pydantic_core_schema__(
         self, _source: object, _handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Read with `read`, whatever the annotated type."""
+        """Pydantic calls `read` and ignores the annotated type."""
         return core_schema.no_info_plain_validator_function(self.read)
 
     def __get_pydantic_json_schema__(
@@ -159,7 +159,8 @@ class Quantity(Scalar):
 
     @property
     def definition(self) -> str:
-        """The name of the dimension. Two dimensions are percentages."""
+        """The name of the dimension. Two dimensions are percentages; one of them is called
+        "fine"."""
         words = ["fine"] if self.dimension is FINE_PERCENT else []
         return "".join(word.capitalize() for word in (*words, *self.dimension.name.split()))
 
@@ -213,7 +214,7 @@ class Whole(Scalar):
 
     @property
     def definition(self) -> str | None:
-        """A name only for the usual bounds."""
+        """The definition's name; only types with the usual bounds have one."""
         usual = {Whole(0): "Whole", Whole(1): "Count"}
         return usual.get(self)
 
@@ -268,7 +269,7 @@ class Flag(Scalar):
 
 @dataclass(frozen=True)
 class Text(Scalar):
-    """Text; a number keeps its written form, so that release 1.10 is not 1.1."""
+    """Text; a number keeps its written form, so that release 1.10 does not become 1.1."""
 
     def parse(self, value: object) -> str:
         """Read text that is not empty."""
@@ -287,7 +288,8 @@ class Text(Scalar):
 
     @property
     def definition(self) -> str | None:
-        """The name of text, even if `parse` checks more than a schema can."""
+        """The definition's name, also for subclasses whose `parse` checks more than a schema
+        can."""
         return "Text"
 
 
@@ -403,7 +405,8 @@ PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DA
 MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
 """nanoseconds, at least one and a day at most."""
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
-"""percent of one CPU, as precise as a kernel can impose it: at least 1, in whole thousandths."""
+"""percent of one CPU: at least 1, in steps of 0.001, which are the smallest that a kernel can
+impose."""
 PercentValue = Annotated[float, Typed(Quantity(PERCENT, parse_percent, 0, 100), refs=False)]
 ScaleValue = Annotated[Fraction, Typed(Scale(), refs=False)]
 MtuSize = Annotated[int | Ref, Typed(Mtu())]

@@ -6,13 +6,14 @@ from collections.abc import Iterable
 from difflib import SequenceMatcher
 
 _ALIKE = 0.6
-"""Share of common letters from which two names count as alike (difflib's own cutoff)."""
+"""Two names are similar if they share at least this fraction of their letters (difflib's
+default)."""
 _LONGEST = 200
-"""Most letters of a name that are compared: the time grows with their square."""
+"""Only this many letters of a name are compared, since the time grows with their square."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most similar to `name`, or None if none is alike."""
+    """The known name most similar to `name`, or None if none is similar enough."""
     scored = [(_likeness(name, candidate), candidate) for candidate in known]
     best, candidate = max(scored, default=(0.0, ""), key=lambda pair: pair[0])
     return candidate if best >= _ALIKE else None
@@ -28,7 +29,7 @@ def did_you_mean(name: str, known: Iterable[str], *, limit: int = 12) -> str:
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """`; did you mean "x"?` if a known name is alike, else empty."""
+    """`; did you mean "x"?` if a known name is similar, else empty."""
     found = nearest(name, known)
     return f'; did you mean "{found}"?' if found else ""
 

@@ -46,7 +46,7 @@ _WORDS: Final = {
 
 
 def other_word(word: str) -> str:
-    """The end of a message about an unknown word: `; ` and the key with the same effect here, or
-    that there is none. Empty for a word that is not in the list."""
+    """The end of a message about an unknown word: `; ` and the key with the same effect, or a
+    remark that netstudy has none. Empty for a word that is not in the list."""
     found = _WORDS.get(word.lower().replace("-", "_"))
     return f"; {found}" if found else ""

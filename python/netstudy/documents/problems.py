@@ -1,7 +1,7 @@
 """Problems of a document, each with its place; several are reported at once.
 
 pydantic reports a tuple of keys and a code; `validation` turns them into `file:line:column: path:
-message`, in words that say how to correct it.
+message`, with a message that says how to correct the mistake.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _SHOWN_MAX = 10
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
-    """Joins words: a, b and c; `last` is the word before the last of them."""
+    """Joins words: a, b and c. `last` is put before the last one ("and")."""
     *head, end = words or [""]
     return f"{', '.join(head)} {last} {end}" if head else end
 
 
 @dataclass(frozen=True, order=True)
 class Place:
-    """A file, or a command-line option, with line and column (from 1; 0: none). A line of a table
-    has no column, since its fields have names."""
+    """A file, or a command-line option, with line and column (from 1; 0: none). In a table (CSV), a
+    place is just a line, since the fields of a line have names."""
 
     source: str
     line: int = 0
     column: int = 0
 
     def __str__(self) -> str:
-        """`file:line:column`, without the parts that it lacks."""
+        """`file:line:column`, without the parts that are 0."""
         return ":".join(str(part) for part in (self.source, self.line, self.column) if part)
 
 
@@ -70,7 +70,7 @@ def fail(problem: Problem) -> NoReturn:
 
 
 def raise_problems(problems: Iterable[Problem]) -> None:
-    """Raise a DocumentError when there are problems, in file order; do nothing otherwise."""
+    """Raise a DocumentError with the problems in file order, if there are any."""
     found = sorted(set(problems))
     if found:
         raise DocumentError(found)

@@ -17,7 +17,8 @@ class Short:
     nexus-5010}`."""
 
     def __init__(self, key: str, alone: str = "a word") -> None:
-        """`key` is the key of a single value; `alone` describes that value in words."""
+        """`key` is the key that the single value sets; messages describe this value by the text in
+        `alone`."""
         self.key = key
         self.alone = alone
 
@@ -43,8 +44,8 @@ class Short:
 
 
 class Word(Short):
-    """Lets one word be written in place of a map. The model has a flag of that name, which is set
-    by the word and is no key of the map."""
+    """Lets one word be written in place of a map. The model has a flag with the word's name: the
+    word sets it, and a map cannot."""
 
     def __init__(self, word: str, otherwise: str) -> None:
         """`otherwise` describes the alternatives, for the message about an unknown word."""
@@ -66,7 +67,7 @@ class Word(Short):
 
 
 WordFlag = SkipJsonSchema[Annotated[bool, Field(exclude=True)]]
-"""Whether the map of a `Word` was written as that word."""
+"""The flag of a model with a `Word`: whether the file has the word in place of the map."""
 
 
 class OneOrMore:
@@ -92,13 +93,12 @@ class OneOrMore:
 
 
 class ByKey:
-    """Distinguishes models by a key that no other of them has: `{limit: …}`, `{knee: …}`.
-
-    A key whose only value is true may be written without it: `bottleneck`.
+    """Selects the model of a map by a key that only this model has: `{limit: …}`, `{knee: …}`. If
+    true is the only value of such a key, the key may be written without the value: `bottleneck`.
     """
 
     def __init__(self, **models: type[BaseModel]) -> None:
-        """Each argument: the distinguishing key, with `_` for a space, and its model."""
+        """Keyword arguments: each distinguishing key, with `_` for a space, and its model."""
         self.models = {key.replace("_", " "): model for key, model in models.items()}
         self.words = [key for key, model in self.models.items() if _is_flag(model, key)]
 
@@ -112,7 +112,7 @@ class ByKey:
         return value
 
     def _tag(self, value: dict[str, Any]) -> str | None:
-        """The model's tag in the union, marked so that it cannot be mistaken for a key."""
+        """The tag of the value's model in the union; the `=` distinguishes tags from keys."""
         return next((f"={key}" for key in value if key in self.models), None)
 
     def _word(self, text: str) -> str:
@@ -132,7 +132,7 @@ class ByKey:
     def __get_pydantic_core_schema__(
         self, _source: object, handler: GetCoreSchemaHandler
     ) -> CoreSchema:
-        """Read through the model of the key."""
+        """Read a map with the model that its key selects."""
         models = {f"={key}": handler.generate_schema(model) for key, model in self.models.items()}
         union = core_schema.tagged_union_schema(models, self._tag)
         return core_schema.no_info_before_validator_function(self._spelt_out, union)
@@ -146,6 +146,6 @@ class ByKey:
 
 
 def _is_flag(model: type[BaseModel], key: str) -> bool:
-    """Whether true is the only value of the key."""
+    """Whether true is the only value that the key allows."""
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
     return get_args(fields[key].annotation) == (True,)

@@ -1,4 +1,4 @@
-"""Reading YAML 1.2 into plain data that remembers its places in the file.
+"""Reads YAML 1.2 into plain data, and records the place of each part in the file.
 
 The data are dict, list, str, int, float, bool and None. Numbers keep their written text
 (`Written`), so that `1.10` can stay "1.10" as text. Some documents that YAML permits are refused
@@ -44,8 +44,7 @@ _TOO_DEEP = f"lists and maps are nested more than {_DEPTH_MAX} levels deep"
 
 
 _ALONE: dict[str | int, str] = {"probe": "every"}
-"""Key of a map -> the key that its short form sets. The short form of any other map sets the
-profile."""
+"""The maps whose short form does not set `profile`: key of the map -> the key that is set."""
 
 
 class Written:
@@ -67,7 +66,7 @@ class Document:
     """A YAML file: its data, its exact text, and the place of each part by path."""
 
     name: str
-    """The name as the user wrote it, with which messages begin."""
+    """The file's name as the user wrote it; messages begin with it."""
     text: str
     data: dict[str, Any]
     values: dict[Path, Place] = field(default_factory=dict)
@@ -118,7 +117,7 @@ class Document:
 
 
 def read(path: FilePath, name: str | None = None) -> Document:
-    """Read a file. Raises DocumentError for a missing, unreadable or malformed one."""
+    """Read a file. Raises DocumentError if it is missing, unreadable or malformed."""
     shown = name or str(path)
     try:
         with path.open("rb") as file:
@@ -191,7 +190,7 @@ _HINTS = {
     "'<stream end>'": "; a bracket is not closed",
     "mapping values": '; a value with ": " in it must be in quotes',
 }
-"""Part of the parser's message -> advice that is added to it."""
+"""Part of a message of the parser -> advice that is added to this message."""
 
 
 _REFERENCE = re.compile(r"\$\{[^{}\s]*\}?")
@@ -283,8 +282,8 @@ class _Builder:
         return text
 
     def _text(self, node: Node, path: Path) -> str:
-        """The text of a node. Escapes may produce characters that no page can hold: these are
-        problems."""
+        """The text of a node. Characters that cannot be shown, which escapes may produce, are
+        reported as problems."""
         text = str(node.value)
         if (found := UNPRINTABLE.search(text)) is not None:
             character = code_point(found[0])
@@ -326,7 +325,7 @@ def _outside(places: dict[Path, Place], path: Path) -> dict[Path, Place]:
 
 
 def _moved_up(places: dict[Path, Place], gone: Path) -> dict[Path, Place]:
-    """The places of a list's later items, moved up after one was removed."""
+    """The places after the item `gone` was removed: later items of its list move up by one."""
     *above, last = gone
     if not isinstance(last, int):
         return places
@@ -348,7 +347,7 @@ def _has(inside: Any, key: str | int) -> bool:
 
 
 def _numbered(data: Any, path: Path) -> Path:
-    """The path with the items of lists as integers: ("links", "0") -> ("links", 0)."""
+    """The path with indices of lists as integers: ("links", "0") -> ("links", 0)."""
     found: list[str | int] = []
     for key in path:
         is_item = isinstance(_at(data, tuple(found)), list) and str(key).isdigit()
@@ -379,7 +378,7 @@ def _child(part: Any, key: str | int, path: Path, source: Place) -> Any:
         return part[_index(part, path, source)]
     child = part.get(key, {})
     if isinstance(child, str):
-        # The short form of a map is just one of its values.
+        # The map was written in its short form, as just one of its values.
         child = {_ALONE.get(key, "profile"): child}
     if not isinstance(child, dict | list):
         fail(Problem(source, dotted(path), f"is {child}, which has nothing inside to set"))

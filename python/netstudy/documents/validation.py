@@ -1,7 +1,7 @@
 """Checking a document against a pydantic model.
 
-`Model` is the base of everything that a YAML file may hold: closed, immutable, and with suggestions
-for misspelt keys. `validate` runs it and translates pydantic's error codes.
+`Model` is the base class for all parts of a YAML file: immutable, without unknown keys, and with
+suggestions for misspelt keys. `validate` checks a file and translates pydantic's error codes.
 """
 
 from __future__ import annotations
@@ -30,19 +30,20 @@ from netstudy.documents.source import Document, Written
 _FAULT = "fault"
 _UNKNOWN_KEY = "unknown_key"
 _SHOWN = 60
-"""Characters of a wrong text that a message repeats."""
+"""The most characters of a wrong text that a message repeats."""
 
 ModelT = TypeVar("ModelT", bound=BaseModel)
 
 
 def fault(message: str, *at: str | int) -> PydanticCustomError:
-    """An error for validators to raise; `at` leads from the validated part to the faulty one."""
+    """An error for validators to raise; `at` is the path from the validated part to the faulty
+    one."""
     return PydanticCustomError(_FAULT, "{message}", {"message": message, "at": at})
 
 
 def unknown_key(key: str, known: Iterable[str]) -> PydanticCustomError:
     """An error about an unknown key of the validated part. If the key is a term of another tool,
-    the message gives our key, else the nearest known one."""
+    the message gives netstudy's key for it, else the nearest known key."""
     message = f"unknown key{other_word(key) or did_you_mean(key, known)}"
     return PydanticCustomError(_UNKNOWN_KEY, "{message}", {"message": message, "at": (key,)})
 
@@ -55,7 +56,7 @@ def raise_faults(faults: list[PydanticCustomError], title: str) -> None:
 
 
 class Writes(ABC):
-    """Annotates the type of a field with a function that writes its values as a file does."""
+    """An annotation for the type of a field: knows how a file writes the field's values."""
 
     @abstractmethod
     def written(self, value: Any) -> Any:
@@ -63,7 +64,7 @@ class Writes(ABC):
 
 
 class Model(Described):
-    """Base of everything that a YAML file may hold: immutable, and without unknown keys."""
+    """Base class for all parts of a YAML file: immutable, and without unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -80,7 +81,7 @@ class Model(Described):
     def __get_pydantic_json_schema__(
         cls, core: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The schema of the file's contents: defaults have their units too."""
+        """The schema of the values as a file writes them: defaults have units, too."""
         schema = super().__get_pydantic_json_schema__(core, handler)
         properties = handler.resolve_ref_schema(schema)["properties"]
         for name, field in cls.model_fields.items():
@@ -146,7 +147,8 @@ def _with_nearest_key(detail: ErrorDetails, model: type[BaseModel]) -> InitError
 def _problem(
     document: Document, detail: ErrorDetails, empty: dict[Path, Problem]
 ) -> Problem | None:
-    """The problem of an error; None for an empty value, which has its own message."""
+    """The problem that reports a pydantic error; None for an empty value, which is reported
+    separately."""
     path = _path_in(document.data, detail)
     if path in empty:
         if detail["type"] != _FAULT or isinstance(path[-1], int):
@@ -203,7 +205,7 @@ _WANTED = {
 
 
 def describe(value: object) -> str:
-    """A value in a message: its kind, or its text in the file."""
+    """A value as messages show it: its kind, or its text in the file."""
     match value:
         case None:
             return "nothing"

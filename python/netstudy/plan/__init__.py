@@ -1,14 +1,15 @@
-"""The plan: the runs of a study, their order and their seeds. Pure: it has no side effects.
+"""The plan: the runs of a study, their order and their seeds. Planning has no side effects.
 
-Treatments come in the study's order and make the cells of tables. Runs come in randomised blocks,
+Treatments are in the study's order; in the tables, each is a row. Runs come in randomised blocks,
 one for each replicate, so that a drift of the testbed does not affect only one level. A run's id is
-a hash of its treatment and replicate, its seed a hash of these and the plan's seed. Leaving runs
-out (`--only`) or changing a value (`--set`) therefore changes no other run. The same study and seed
-give the same plan, byte for byte; the order comes from hashes too, not from a library's random
+a hash of its treatment and replicate; a run's seed is a hash of both and the plan's seed. Leaving
+runs out (`--only`) or changing a value (`--set`) therefore changes no other run. The same study and
+seed give the same plan, byte for byte; the order comes from hashes too, not from a library's random
 generator.
 
-A study with a growing factor has rounds: the first plan has the runs that depend on no records, and
-`make_round` plans each further round from the levels that the records call for.
+A study with a growing factor has rounds: the first plan has the runs that are needed whatever the
+results are, and `make_round` plans each further round: the levels that earlier records make
+necessary.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The cost of running a plan: packets, time, size of the records.
 
 Everything is computed from the runs on the wire, so that a plan made by hand can be estimated too.
-The workload gives the messages of one of its samples, the routes give the links in their path.
+The workload lists the messages of one sample; the routes list the links that each message crosses.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ _LOCAL_SEGMENT_BYTES = 65_483
 _RUN_BYTES = 2_000
 """A run record without nodes and samples, rounded up."""
 _NODE_BYTES = 1_200
-"""Size of a host's or switch's counters in a record, rounded up; each edge of a phase adds a
-part."""
+"""Size of a host's or switch's counters in a record, rounded up; each further phase boundary adds a
+fraction of it (`_EDGE_SHARE`)."""
 _PORT_BYTES = 400
 """The same for an interface or port."""
 _EDGE_SHARE = 0.2
-"""The part that each further edge adds: names appear only once."""
+"""The fraction that each further phase boundary adds: less than 1, since names are written only
+once."""
 _CONNECTION_BYTES = 60
 """Size of a connection in a record."""
 _SAMPLE_BYTES = 120
@@ -96,19 +97,19 @@ def _added(parts: Sequence[tuple[_Reckoned, Treatment, int]], identities_bytes: 
 
 
 def measured_samples(run: Carried) -> float:
-    """The samples of the workload in the measuring phase of a run, without losses; infinite if the
-    number is unknown, as for a program without a cost model."""
+    """Number of samples of the workload in the measuring phase of a run if nothing is lost;
+    infinite if it is unknown, as for a program without a cost model."""
     return _Reckoned.of(run).measured_samples
 
 
 def probe_samples(run: Carried, phase: wire.PhaseKind) -> float:
-    """The probes of all pairs that are due in a phase."""
+    """Number of probes that are due in a phase, over all pairs."""
     return _Reckoned.of(run).probes_in(phase)
 
 
 def connection_samples(run: Carried) -> float:
-    """Number of samples of connections in the measuring phase: one for every connection at each
-    interval."""
+    """Number of connection samples in the measuring phase: at each interval of a sampler, one for
+    every connection."""
     reckoned = _Reckoned.of(run)
     each = sum(1 / one.every_ns for one in run.instruments if one.kind == "tcp")
     return reckoned.connections * each * reckoned.seconds_of("measure") * 1e9
@@ -120,8 +121,8 @@ def useful_packets(run: wire.Run) -> int:
 
 
 def is_per_hop(network: wire.Network) -> bool:
-    """Whether the simulator needs one event a hop: for any network but a star around one switch,
-    for PAUSE, for GRO, and for hosts that work."""
+    """Whether the simulator needs an event for each hop of a frame: if the network is not a star
+    around one switch, and with PAUSE, GRO, or simulated CPUs, buses or disks."""
     nics = [group.nic for group in network.groups]
     nics += [port.nic for link in network.links for port in link.ports if port.nic]
     return (
@@ -161,7 +162,7 @@ class _Reckoned:
 
     @cached_property
     def timed_seconds(self) -> float:
-        """Duration of the phases that end after a duration."""
+        """Total duration of the phases with a fixed duration."""
         ends = (phase.until for phase in self.run.phases)
         return sum(until.ns / 1e9 for until in ends if isinstance(until, wire.UntilTime))
 
@@ -177,7 +178,7 @@ class _Reckoned:
 
     @property
     def users(self) -> int:
-        """Users that the application has registered."""
+        """Number of users that the application has registered."""
         return self.lowering.registered_users(self.run.workload)
 
     @cached_property
@@ -265,7 +266,7 @@ class _Reckoned:
         return seconds / self._unit_seconds if self._unit_seconds else 0.0
 
     def seconds_of(self, kind: wire.PhaseKind) -> float:
-        """Duration of the phase of a kind; 0 without one."""
+        """Duration of the phase of this kind; 0 if the run has no such phase."""
         return sum(self._phase_seconds(phase) for phase in self.run.phases if phase.kind == kind)
 
     def probes_in(self, kind: wire.PhaseKind) -> float:
@@ -311,7 +312,8 @@ class _Reckoned:
 
     @property
     def series_bytes(self) -> float:
-        """Size of all samples over all phases, for each connection or port that a sampler reads."""
+        """Size of the samplers' samples over all phases: one for each connection or port at each
+        interval."""
         per_sample = {"tcp": self.connections, "ports": 2 * len(self.run.network.links)}
         samples = sum(
             (per_sample.get(one.kind, 1) if one.port is None else 1) / one.every_ns

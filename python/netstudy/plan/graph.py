@@ -1,9 +1,10 @@
 """From a topology to the graph on the wire: named nodes, and links between two of their ports.
 
 Only this module expands host groups, so that all testbeds use the same names and order of nodes. A
-single host of a group has the group's name; several are `group-1`, `group-2` and so on. Interfaces
-have the names that the host gives them, in the order of its links, else `eth0`, `eth1`. A port of a
-switch is named after the node behind it, with `@interface` if that node has several interfaces.
+single host of a group has the group's name; several are `group-1`, `group-2` and so on. The links
+of a host use its interfaces in order. The study may name the interfaces; by default they are
+`eth0`, `eth1` and so on. A port of a switch has the name of the node that it leads to, with
+`@interface` if that node has several interfaces.
 """
 
 from __future__ import annotations
@@ -27,20 +28,21 @@ MTU_DEFAULT = 1500
 INSIDE_MTU = 8_192
 """The default MTU of links inside one machine: the IP packet of a HiperSockets frame of 16 kB."""
 INSIDE_RATE_BPS = 10_000_000_000
-"""Rate of a link inside one machine, if a study gives none: assumed, since memory carries it."""
+"""Rate of a link inside one machine, if a study gives none. It is assumed, since such a link is
+only memory."""
 NODES_MAX = 10_000
 """The most nodes of a network: more would fill the memory."""
 WIRE_SPEED = "wire-speed"
-"""Profile of a switch that stands for a host's single interface with several links, and is never
-the limit."""
+"""Profile of the switch that is inserted where one interface of a host has several links;
+forwarding never limits it."""
 WIRE_SPEED_BUFFER_BYTES = 512_000
-"""Buffer per port of this switch, as large as a shallow switch has, since many senders overflow any
-port."""
+"""Buffer per port of this switch, as in switches with small buffers, since many senders overflow
+any buffer."""
 
 
 @dataclass(frozen=True)
 class _Properties:
-    """Properties of a link of the study, for all hosts that it joins."""
+    """Properties of a link in the study; they are the same for all hosts that it joins."""
 
     up_bps: int
     """From the first end to the second."""
@@ -50,7 +52,7 @@ class _Properties:
 
     @property
     def reversed(self) -> _Properties:
-        """The same from the second end's point of view."""
+        """The same link, seen from its second end."""
         return replace(self, up_bps=self.down_bps, down_bps=self.up_bps)
 
 
@@ -101,7 +103,7 @@ class Graph:
     working: frozenset[str]
     """The participants at which the workload itself takes CPU time."""
     zone_interfaces: dict[tuple[str, str], str]
-    """Group and zone -> the interface that a placement gives it."""
+    """Host group and zone -> the interface that a placement gives to the zone."""
     _joined: list[_Joined] = field(default_factory=list)
     _interfaces: dict[str, list[str]] = field(default_factory=dict)
     """Host -> its linked interfaces, in the order of the links."""
@@ -162,8 +164,7 @@ class Graph:
     def _join_by_wire(
         self, path: Path, link: Link, like: _Properties, hosts: list[tuple[str, ...]]
     ) -> None:
-        """Links several hosts to one host, which has a single interface behind a wire-speed
-        switch."""
+        """Links several hosts to a single interface of one host, through a wire-speed switch."""
         if min(map(len, hosts)) > 1:
             ends = zip(hosts, link.between, strict=True)
             said = " and ".join(f"{len(names):,} {end}" for names, end in ends)
@@ -311,7 +312,8 @@ class Graph:
     # Contradictions.
 
     def _check_size(self) -> None:
-        """Checked before groups are expanded, so that a mistyped count does not fill the memory."""
+        """Checks the counts before groups are expanded, so that a mistyped count does not fill the
+        memory."""
         self._check_ports()
         counts = {name: concrete(host.count) for name, host in self.topology.groups.items()}
         if sum(counts.values()) > NODES_MAX:
@@ -361,7 +363,8 @@ class Graph:
                 taken[name] = self.topology.host_path(group)
 
     def _check_loops(self) -> None:
-        """Frames would circulate for ever: no testbed has a protocol that blocks ports (STP)."""
+        """Refuses loops of switches, in which frames would circulate for ever: no testbed has a
+        protocol that blocks ports (STP)."""
         switches = self.topology.all_switches
         neighbours: dict[str, list[str]] = {name: [] for name in switches}
         for path, link in self.topology.placed_links:
@@ -378,7 +381,8 @@ class Graph:
 
 
 def _behind(link: Link, switch: str) -> list[str]:
-    """The groups or switches at the other ends of a link, if one end is the switch."""
+    """The group or switch at the other end of a link of `switch`; empty if the link does not end
+    there."""
     ends = [end.group for end in link.between]
     return [ends[1 - at] for at, end in enumerate(ends) if end == switch]
 

@@ -14,7 +14,7 @@ def run_id(treatment: Treatment, replicate: int) -> str:
 
 
 def run_seed(treatment: Treatment, replicate: int, seed: int) -> str:
-    """16 hexadecimal digits: the root of the run's random streams."""
+    """16 hexadecimal digits: the seed of all random streams of the run."""
     return digest("seed", seed, canonical(treatment), replicate)[:16]
 
 

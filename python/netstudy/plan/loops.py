@@ -25,13 +25,14 @@ class CaseTreatment(NamedTuple):
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
     whole: Treatment
-    """Levels of the case's factors and levels that the case holds fixed: together they identify its
-    runs."""
+    """Levels of the case's factors and levels that the case holds fixed: together they identify the
+    runs of the treatment."""
 
 
 @dataclass(frozen=True)
 class OuterLoop:
-    """A growing factor of a test case at one combination of the case's other factors."""
+    """The growing factor of a test case, at one combination of levels of the case's other
+    factors."""
 
     case: str
     factor: Factor
@@ -40,8 +41,8 @@ class OuterLoop:
     """Levels of the other factors. Factors zipped with the growing factor are not among them: they
     grow with it."""
     steps: tuple[Treatment, ...]
-    """Whole treatments, one for each level, in the order in which levels are tried, without holes
-    and excluded levels."""
+    """Whole treatments, one for each level, in the order in which they are tried. Combinations that
+    the study excludes and levels that are not selected are left out."""
 
 
 def case_treatments(study: Study, only: Only) -> list[CaseTreatment]:
@@ -55,8 +56,8 @@ def outer_loops(study: Study, only: Only) -> tuple[OuterLoop, ...]:
 
 
 def first_round(found: Iterable[CaseTreatment], loops: Iterable[OuterLoop]) -> list[CaseTreatment]:
-    """The treatments that depend on no records: all treatments of cases without loops, and the
-    first level of each loop."""
+    """The treatments that are run whatever the results are: all treatments of cases without loops,
+    and the first level of each loop."""
     loops = list(loops)
     growing = {loop.case for loop in loops}
     first = {(loop.case, canonical(loop.steps[0])) for loop in loops}

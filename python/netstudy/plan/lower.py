@@ -106,7 +106,7 @@ class Resolver:
         network = graph.network()
         routes = Routes(network)
         context = Context(topology, self.devices.hardware, path, self._refuse)
-        # Only now are the largest messages known, which the buffers must have room for.
+        # The buffers must have room for the largest messages, which are known only after this step.
         work = lowering.lower(workload.spec, _Bind(graph, routes).roles(roles), context)
         self._check_buffers(routes, lowering.loads(work))
         return Lowered(
@@ -118,7 +118,7 @@ class Resolver:
         )
 
     def _check_client(self, roles: Roles, topology: Topology, kind: str) -> None:
-        """Checks the number of clients. It comes before hosts are expanded, so that the first
+        """Checks the number of clients. This is done before hosts are expanded, so that the first
         mistake in the file is reported first."""
         one = self.study.workload.spec.one_client
         group = roles.client.group
@@ -187,12 +187,12 @@ class Resolver:
                         **asks,
                     )
             case _:
-                return  # counters are read at the edges of phases in any case
+                return  # counters are always read at phase boundaries
 
     def _ports(
         self, network: wire.Network, instrument: PortSampler, path: Path
     ) -> Iterator[str | None]:
-        """The ports to sample; None is all of them."""
+        """The ports to sample; None means all of them."""
         if instrument.ports not in [switch.name for switch in network.switches]:
             known = ", ".join(switch.name for switch in network.switches) or "none"
             self._refuse((*path, "ports"), f"no switch {instrument.ports}; there is: {known}")
@@ -219,8 +219,8 @@ class Resolver:
         poll: SnmpPoll,
         path: Path,
     ) -> None:
-        """Checks that the host that polls is a single one without a part in the workload: its port
-        must carry only polls."""
+        """Checks that polls come from a single host that takes no part in the workload, so that its
+        port carries only polls."""
         if poll.from_ is None:
             return
         hosts, place = graph.hosts(poll.from_), (*path, "from")
@@ -250,7 +250,8 @@ class _Bind:
     routes: Routes
 
     def roles(self, roles: Roles) -> wire.Roles:
-        """Every host of both roles, with its interface if it has several."""
+        """The endpoints of both roles: each host, with the interface that it uses if it has
+        several."""
         client, server = self._endpoints(roles.client), self._endpoints(roles.server)
         chosen: dict[str, str] = {}
         for one, other in wire.Roles(client=client, server=server).pairs:
@@ -267,8 +268,7 @@ class _Bind:
         return front if roles.database is None else self._with_database(roles, front)
 
     def _with_database(self, roles: Roles, front: wire.Roles) -> wire.TierRoles:
-        """The roles with the database's host, through any of its interfaces that the server
-        reaches."""
+        """The roles with the database's host, at its first interface that the server reaches."""
         assert roles.database is not None, "the caller has looked"
         (database,) = self._endpoints(roles.database)
         (server,) = self.graph.hosts(roles.server.group)
@@ -288,8 +288,8 @@ class _Bind:
         return tuple(f"{name}{at}" for name in names)
 
     def _check_mtu(self, path: Path, client: str, server: str) -> None:
-        """Switches drop a frame that is too large for a link without a message (no PMTU
-        discovery)."""
+        """Refuses a path with a link whose MTU is too small: switches would silently drop the
+        frames, since there is no path MTU discovery."""
         route = self.routes.route(client, server)
         if (narrow := route.narrow) is not None:
             joined = " and ".join(port.node for port in narrow.ports)
@@ -301,7 +301,7 @@ class _Bind:
 
 
 def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
-    """Group and zone -> the interface that a role gives it."""
+    """Host group and zone -> the interface that a role gives to the zone."""
     return {
         (place.group, place.zone): place.interface
         for place in (roles.client, roles.server, roles.database)
@@ -310,14 +310,14 @@ def _placed_interfaces(roles: Roles) -> dict[tuple[str, str], str]:
 
 
 def _with_zones(network: wire.Network, hosts: Iterable[str]) -> Iterator[str]:
-    """Hosts, each with its zones, which have connections of their own."""
+    """Each host, followed by its zones, since zones have connections of their own."""
     for host in hosts:
         yield host
         yield from (zone.name for zone in network.zones if zone.host == host)
 
 
 def _ports_towards(network: wire.Network, switch: str, behind: str) -> Iterator[str]:
-    """Ports that link a switch to a host group or to another switch."""
+    """The ports of `switch` that lead to the host group or switch `behind`."""
     for link in network.links:
         for own, peer in (link.ports, link.ports[::-1]):
             if own.node != switch:

@@ -43,23 +43,23 @@ def make_plan(
     """Plan a study: its first round, and all runs that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library next to the study; `scale` multiplies all link rates. `on_count` gets the number of all
-    runs before any long work, and may refuse them. Raises StudyError with the place of a
-    contradiction.
+    library next to the study; `scale` multiplies all link rates. `on_count` is called with the
+    number of all runs before any long work, and may raise an error. Raises StudyError with the
+    place of a contradiction.
     """
     seed = study.seed if seed is None else seed
     found = case_treatments(study, only or {})
     if not found:
         raise StudyError("nothing is left to run: no treatment has all the levels of --only")
     treatments = _shared(found)
-    # A mistyped level can make millions of runs: whoever refuses them must do so before the work.
+    # A mistyped level can make millions of runs, so `on_count` is called before the long work.
     if on_count is not None:
         on_count(len(treatments) * study.replicates)
     loops = outer_loops(study, only or {})
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     lowered = _lowered(resolver, study, treatments, on_planning)
     design = _Design(study, seed, treatments, lowered, on_planning)
-    # All treatments are lowered now, so a contradiction in a later round is found in the first.
+    # All treatments are lowered now, so that a contradiction in a later round is reported at once.
     first = _shared(first_round(found, loops)) if loops else treatments
     return PlannedStudy(
         study=study,
@@ -93,7 +93,8 @@ class _Design:
     seed: int
     treatments: _Treatments
     lowered: Mapping[str, Lowered] | None
-    """By the text of the treatment; None if this version does not support them."""
+    """Text of a treatment -> its form on the wire; None if this version does not support the
+    study."""
     on_planning: OnPlanning
 
     def estimate(self, treatments: _Treatments) -> Estimate:
@@ -147,8 +148,8 @@ class _Design:
 def _lowered(
     resolver: Resolver, study: Study, treatments: _Treatments, on_planning: OnPlanning
 ) -> dict[str, Lowered] | None:
-    """All treatments on the wire, in the study's order, so that its first mistake is reported
-    first."""
+    """All treatments on the wire, in the study's order, so that the first mistake in the study is
+    reported first."""
     if not is_lowered(study):
         return None
     found: dict[str, Lowered] = {}
@@ -161,7 +162,7 @@ def _lowered(
 def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.Plan:
     """A further round: the runs of some treatments, ordered as in any plan.
 
-    A run of an earlier round can be in this one too, with the cases that want it now.
+    It may contain a run of an earlier round again, with the cases that need the run in this round.
     """
     study, seed = planned.study, planned.seed
     runs = _in_blocks(_runs(_shared(wanted), study.replicates, seed), seed)
@@ -170,7 +171,7 @@ def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.P
 
 
 def _with_cases(possible: Iterable[wire.Run], runs: Iterable[PlannedRun]) -> tuple[wire.Run, ...]:
-    """The runs, each with the cases that want it in this round."""
+    """The runs, each with the cases that need it in this round."""
     by_id = {run.id: run for run in possible}
     return tuple(by_id[run.id].model_copy(update={"cases": run.cases}) for run in runs)
 
@@ -214,5 +215,5 @@ def _replicate(treatments: Iterable[_Shared], number: int, seed: int) -> list[Pl
 
 
 def _in_blocks(runs: list[PlannedRun], seed: int) -> list[PlannedRun]:
-    """One block for each replicate, with every treatment in its own random order."""
+    """The runs in one block for each replicate; each block has its treatments in a random order."""
     return sorted(runs, key=lambda run: (run.replicate, digest("order", seed, run.id)))

@@ -1,7 +1,8 @@
-"""Converts hosts, interfaces and switches of a study and the hardware library to the wire.
+"""Converts the hosts, interfaces and switches of a study to the wire.
 
 Each figure comes from the study if it gives one, else from the hardware profile, else from the
-wire's own default. A setting of another kind of switch is refused with its place in the study.
+wire's own default. A setting of a buffer architecture that the switch does not have is refused,
+with its place in the study.
 """
 
 from __future__ import annotations
@@ -31,18 +32,19 @@ from netstudy.wire_model import Wire
 WireT = TypeVar("WireT", bound=Wire)
 
 Refuse = Callable[[Path, str], NoReturn]
-"""Refuses a part of the study, by its path and with a message."""
+"""Raises an error with this message about the part of the study at a path."""
 
 BYSTANDER = "none"
-"""Profile of a host that names none: it only measures, and takes no part in the workload."""
+"""Profile of a host for which the study names none: it only measures, and takes no part in the
+workload."""
 _BYSTANDER_TCP = "rfc"
 _FRAME_BYTES = 1_514
 """A frame of Ethernet with an MTU of 1500, as drivers store it."""
 
 
 def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
-    """A TCP of the hardware library on the wire. Raises StudyError if there is none of that
-    name."""
+    """A TCP of the hardware library, converted to the wire. Raises StudyError if the library has no
+    TCP of this name."""
     return wire.Tcp(profile=name, **_tcp_figures(hardware, name))
 
 
@@ -75,8 +77,8 @@ class _Queue:
     """Size of each buffer; None: it holds one frame."""
 
     def changed(self, frames: int | None, buffers: int | None, size: int | None) -> _Queue:
-        """The queue with the values of a more specific source; values that this source lacks
-        stay."""
+        """The queue with the values of a more specific source, such as a link; None keeps a
+        value."""
         size = self.buffer_bytes if size is None else size
         if frames is None and buffers is None:
             return replace(self, buffer_bytes=size)
@@ -93,12 +95,12 @@ class _Queue:
 
 @dataclass(frozen=True)
 class _Interface:
-    """The interface of a group's hosts at a link."""
+    """The interface that each host of a group has at one link."""
 
     group: str
     nic: wire.Nic
     places: tuple[Path, ...]
-    """The parts of the study that may give its settings, the nearest first."""
+    """The parts of the study that may give the interface's settings, the most specific first."""
     has_buffers: bool
     """Whether the length of the transmit queue is given in driver buffers."""
 
@@ -115,7 +117,8 @@ class Devices:
     def group(self, name: str, host: Host, path: Path, *, works: bool = False) -> wire.Group:
         """The common properties of a group's hosts; `path` is the group's place in the study.
 
-        `works`: the workload itself takes CPU time at them, apart from packets.
+        `works`: the workload itself takes CPU time on these hosts, in addition to the CPU time for
+        packets.
         """
         named = concrete(host.profile)
         tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
@@ -137,7 +140,8 @@ class Devices:
     def nic_of_link(
         self, host: Host, link: LinkProperties, path: Path, host_path: Path
     ) -> wire.Nic:
-        """The interface of a host at a link with its own settings; `path` is the link's place."""
+        """The interface of a host at a link that has settings for it; `path` is the link's
+        place."""
         values = self._nic(host, host_path)
         if link.nic is not None:
             values |= self._own_nic(link.nic, (*path, "nic"))
@@ -187,8 +191,8 @@ class Devices:
                 yield _Interface(name, nic, places, self._queue(host, link).buffers is not None)
 
     def line_rates(self, name: str, host: Host, at_link: Nic | None) -> dict[str, int]:
-        """The rate of a host's interface, by the name of its source; empty if no source gives
-        one."""
+        """Name of the source -> the rate of a host's interface; empty if no source gives the
+        rate."""
         profile = concrete(host.profile)
         rates: dict[str, int] = {}
         if profile is not None and (figure := self.hardware.host(profile).nic.rate):
@@ -223,8 +227,8 @@ class Devices:
         return self.hardware.switch(concrete(own.profile))
 
     def _tcp(self, profile: HostProfile | None, own: TcpKnobs) -> wire.Tcp:
-        """The TCP of a host. A TCP that the study names replaces the one of the host's profile, and
-        overrides the profile's differences from it."""
+        """The TCP of a host. If the study names a TCP, the figures of this TCP override the figures
+        in the host's profile."""
         named = concrete(own.profile)
         usual = _BYSTANDER_TCP if profile is None else profile.tcp.profile
         values = {} if profile is None else _figures(profile.tcp, wire.Tcp)
@@ -237,7 +241,7 @@ class Devices:
         return wire.Tcp(profile=named or usual or own_name, **values)
 
     def _cpu(self, host: Host, nic: wire.Nic, path: Path, *, works: bool) -> wire.Cpu | None:
-        """The simulated CPUs of a host; None if work costs none."""
+        """The simulated CPUs of a host; None if no work costs CPU time there."""
         cpus = concrete(host.cpus)
         cpu = self._simulated(host, wire.Cpu, "cpu")
         if works and cpus is None and (host.cpu is None or host.cpu.cpus is None):
@@ -256,7 +260,7 @@ class Devices:
         return cpu if cpus is None else cpu.model_copy(update={"cpus": cpus})
 
     def _known_cpus(self, host: Host) -> int | None:
-        """CPUs of a host by its profile."""
+        """Number of CPUs of a host, from its profile."""
         named = concrete(host.profile)
         figure = None if named is None else self.hardware.host(named).figures.cpus
         return None if figure is None else figure.value
@@ -273,7 +277,7 @@ class Devices:
         return model(**(values if own is None else values | _knobs(own, model)))
 
     def _host_nic(self, host: Host, path: Path) -> wire.Nic:
-        """The interface of a host at a link without settings of its own."""
+        """The interface of a host at a link that has no settings for it."""
         return wire.Nic(**(self._nic(host, path) | self._queue(host).on_the_wire))
 
     def _nic(self, host: Host, path: Path) -> dict[str, Any]:

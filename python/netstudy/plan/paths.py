@@ -1,7 +1,7 @@
 """The paths of frames through a network, and the links and switches on them.
 
-Switches form trees, and hosts do not forward, so there is exactly one path from an interface to
-every other that it can reach.
+Switches form trees, and hosts do not forward, so there is exactly one path between any two
+interfaces that can reach each other.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ class Route:
 
     @property
     def mtu_bytes(self) -> int | None:
-        """The smaller MTU of the first and the last link, on which the two TCPs agree; None inside
-        a host."""
+        """The smaller of the MTUs of the first and the last link, which both TCPs agree on; None
+        inside a host."""
         if not self.hops:
             return None
         return min(self.hops[0][1].mtu_bytes, self.hops[-1][1].mtu_bytes)
@@ -89,7 +89,7 @@ class Routes:
         return found
 
     def of(self, endpoint: str) -> tuple[str, tuple[str, ...]]:
-        """The host of a role's endpoint, and the interfaces that it may use."""
+        """The host of an endpoint, and the interfaces that the endpoint may use."""
         name, _, interface = endpoint.partition("@")
         node = self._nodes[name]
         if isinstance(node, wire.Zone):
@@ -97,8 +97,8 @@ class Routes:
         return name, (interface,) if interface else self.interfaces[name]
 
     def reached(self, source: str, target: str) -> tuple[str, str] | None:
-        """Both endpoints with the first pair of interfaces that reach each other, named as in
-        roles; None if there is none."""
+        """Both endpoints, named as in roles, with their first interfaces that reach each other;
+        None if no two interfaces do."""
         (one, own), (other, theirs) = self.of(source), self.of(target)
         if self.is_inside(source, target):
             return source, target
@@ -108,7 +108,7 @@ class Routes:
         return self._named(source, joined[0]), self._named(target, joined[1])
 
     def route(self, source: str, target: str) -> Route:
-        """The path from one endpoint of a role to another endpoint, which it must reach."""
+        """The path from one endpoint to another; there must be one."""
         if self.is_inside(source, target):
             return Route(())
         (one, own), (other, theirs) = self.of(source), self.of(target)
@@ -119,7 +119,7 @@ class Routes:
     def _joined(
         self, source: tuple[str, tuple[str, ...]], target: tuple[str, tuple[str, ...]]
     ) -> tuple[str, str] | None:
-        """The first pair of interfaces of two hosts that reach each other."""
+        """The first pair of interfaces, one of each host, that reach each other."""
         (one, own), (other, theirs) = source, target
         pairs = ((interface, peer) for interface in own for peer in theirs)
         return next(
@@ -132,8 +132,8 @@ class Routes:
         )
 
     def is_inside(self, source: str, target: str) -> bool:
-        """Whether both endpoints are on one host and the host hands their data over inside.
-        Endpoints with stacks of their own at different interfaces use the wire."""
+        """Whether the data of two endpoints stay inside one host. Zones with stacks of their own at
+        different interfaces use the wire."""
         (one, own), (other, theirs) = self.of(source), self.of(target)
         if one != other:
             return False

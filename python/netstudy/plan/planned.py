@@ -16,18 +16,18 @@ from netstudy.wire import Treatment
 
 @dataclass(frozen=True)
 class Cell:
-    """One treatment of one test case: a row of its tables."""
+    """One treatment of one test case: a row of the case's tables."""
 
     case: str
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
     run_ids: tuple[str, ...]
-    """Its runs by replicate. Another case with the same treatment has the same runs."""
+    """The cell's runs, one for each replicate. Another case with the same treatment shares them."""
 
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """One treatment and one replicate, before its network is resolved."""
+    """A run, that is, one treatment and one replicate, before it is converted to the wire."""
 
     id: str
     cases: tuple[str, ...]
@@ -48,7 +48,7 @@ class RunSize:
     nodes: int
     connections: int
     users: int
-    """Users that the application has registered."""
+    """Number of users that the application has registered."""
     record_bytes: int
 
 
@@ -69,7 +69,7 @@ class Estimate:
     """Time that links and simulated hosts need for all payload without loss, one run after the
     other. A phase with a fixed duration counts with this duration."""
     timed_seconds: float
-    """The part of `line_seconds` in phases with a fixed duration."""
+    """How much of `line_seconds` is in phases with a fixed duration."""
     nodes: int = 0
     """Hosts, zones and switches, summed over all runs."""
     connections: int = 0
@@ -77,21 +77,22 @@ class Estimate:
     users: int = 0
     """Users that applications have registered, summed over all runs."""
     series_bytes: int = 0
-    """Bytes of the samplers' series in all records. They are read one run at a time."""
+    """Size of the samplers' series in all records. The series are read one run at a time."""
     plan_bytes: int = 0
     """Size of the plan as JSON."""
     sizes: tuple[RunSize, ...] = ()
-    """The sizes of its runs, one for each network and workload."""
+    """The sizes of the plan's runs, one for each combination of network and workload."""
 
     @classmethod
     def of_count(cls, runs: int) -> Estimate:
-        """Lower bound of the cost of this number of runs of any kind."""
+        """Lower bound for the cost of this number of runs, whatever they do."""
         return cls(runs, 0, 0, 0, 0, 0.0, 0.0)
 
 
 @dataclass(frozen=True)
 class Expanded:
-    """The runs of a plan, one by one: a plan may have a million, and each takes time to make."""
+    """All runs of a plan. They are made late: a plan may have a million, and each takes time to
+    make."""
 
     runs: tuple[PlannedRun, ...]
     wired: tuple[wire.Run, ...] | None
@@ -135,12 +136,12 @@ class PlannedStudy:
 
     @property
     def possible(self) -> tuple[wire.Run, ...] | None:
-        """Every run that may be made; None if `wired` is."""
+        """Every run that may be made in any round; None if `wired` is None."""
         return self._expanded.possible
 
     @property
     def plan(self) -> wire.Plan:
-        """The engine's input. Raises StudyError if this version does not support it."""
+        """The engine's input. Raises StudyError if this version does not support the study."""
         return self._plan_of(self.wired)
 
     @property
@@ -155,7 +156,7 @@ class PlannedStudy:
 
     @property
     def rounds_at_most(self) -> int:
-        """The most rounds: each tries one level of each loop."""
+        """Upper bound for the number of rounds: each round tries one level of each loop."""
         return max((len(loop.steps) for loop in self.loops), default=1)
 
     def _plan_of(self, runs: tuple[wire.Run, ...] | None) -> wire.Plan:

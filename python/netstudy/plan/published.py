@@ -1,8 +1,10 @@
-"""The plan of a published study: a run for each published cell, or repetition.
+"""The plan of a published study: a run for each cell with published values, or for each repetition
+of the cell.
 
-Such a run has no network and no phases: the study file describes how its author would run it, not
-how it was run. Its workload holds the published values, so that the records are made from the plan
-only. A cell without published values is not planned.
+Such a run has no network and no phases: the study file describes how its author would run the
+study, not how the published results were measured. The run's workload holds the published values,
+so that its record can be made from the plan without other files. A cell without published values is
+not planned.
 """
 
 from __future__ import annotations
@@ -63,8 +65,8 @@ def published_plan(
 
 
 def not_published(study: Study, planned: PlannedStudy) -> int:
-    """Number of the study's cells without published values. Cells that the run leaves out count
-    too."""
+    """Number of the study's cells without published values. This includes cells that `only`
+    excludes from the plan."""
     covered = {(cell.case, canonical(cell.treatment)) for cell in planned.cells}
     own = (
         (case.name, canonical({factor.name: whole[factor.name] for factor in case.factors}))
@@ -77,7 +79,7 @@ def not_published(study: Study, planned: PlannedStudy) -> int:
 def _runs(
     study: Study, values: Sequence[PublishedValue], seed: int, only: Mapping[str, Sequence[Level]]
 ) -> Iterator[wire.Run]:
-    """The runs; several cases share one if they have the same treatment and the same values."""
+    """The runs; several cases share a run if they have the same treatment and the same values."""
     found: dict[_Key, list[str]] = {}
     works: dict[_Key, wire.Workload] = {}
     wholes: dict[str, Treatment] = {}
@@ -89,8 +91,8 @@ def _runs(
             wholes.setdefault(text, whole)
             for repetition, read in _by_repetition(case, whole, values).items():
                 work = published_work(study.workload.kind, read)
-                # The values are part of the key: data of one case may differ from the data of
-                # another case with the same treatment, and then their runs must stay apart.
+                # The values are part of the key: two cases with the same treatment may have
+                # different data, and then they must not share a run.
                 key = (text, repetition, work.given)
                 found.setdefault(key, []).append(case.name)
                 works[key] = work
@@ -109,7 +111,7 @@ def _runs(
 
 
 def _cases(study: Study) -> Iterator[Case]:
-    """The test cases. A factor without an end has its published levels."""
+    """The test cases. A factor with endless levels gets the published levels."""
     values = published_values(study)
     for case in study.cases:
         yield with_published_levels(case, (one for one in values if one.case in (None, case.name)))
@@ -126,8 +128,8 @@ def _is_kept(whole: Treatment, only: Mapping[str, Sequence[Level]]) -> bool:
 def _by_repetition(
     case: Case, whole: Treatment, values: Iterable[PublishedValue]
 ) -> dict[int, list[PublishedValue]]:
-    """Repetition -> the values of a cell. Raises StudyError for a value that does not belong to one
-    cell."""
+    """Repetition -> the values of a cell. Raises StudyError for a value that does not belong to
+    exactly one cell."""
     found: dict[int, dict[MetricName, PublishedValue]] = {}
     for value in values:
         if value.case not in (None, case.name) or not value.is_of(whole):

@@ -1,8 +1,8 @@
-"""The time that CPUs, buses and disks of simulated hosts work on one sample of a workload.
+"""How long the CPUs, buses and disks of simulated hosts work on one sample of a workload.
 
 Costs are charged where the simulator charges them: packets to the CPU of their interface, calls to
 the process of their connection, and both to the host's CPUs together. Waiting is left out, so the
-time of the busiest place is a lower bound of a sample's duration.
+working time of the busiest of them is a lower bound for the duration of a sample.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ACK_EVERY = 2
 
 Packets = Callable[[Load], int]
 Place = tuple[str, ...]
-"""A host and its CPU, process, bus or disk that does work."""
+"""A CPU, process, bus or disk that does work, with the name of its host first."""
 
 
 def has_stations(group: wire.Group) -> bool:
@@ -31,7 +31,8 @@ def has_stations(group: wire.Group) -> bool:
 def busiest_seconds(
     routes: Routes, loads: Iterable[Load], files: Files, packets_of: Packets
 ) -> float:
-    """The time of the busiest place of all hosts for one sample of the workload."""
+    """How long the busiest CPU, process, bus or disk of all hosts works on one sample of the
+    workload."""
     work = _Work(routes, files)
     for load in loads:
         work.add(load, packets_of(load))
@@ -45,7 +46,8 @@ class _Work:
     seconds: defaultdict[Place, float] = field(default_factory=lambda: defaultdict(float))
 
     def add(self, load: Load, packets: int) -> None:
-        """Adds the work at both ends of the messages; `packets` is the number in one direction."""
+        """Adds the work at both ends of the messages; `packets` is the number of data packets of a
+        message."""
         self._end(load, load.source, packets, sends=True)
         self._end(load, load.target, packets, sends=False)
 

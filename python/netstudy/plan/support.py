@@ -1,6 +1,6 @@
 """The parts of studies that this version does not support.
 
-Parts that would have no effect are reported too: a study must not be run as if it lacked them.
+Parts that would have no effect are reported, too: a run would otherwise silently ignore them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from netstudy.study.topology import Host
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 _OF_PRR = ("rack", "tail_loss_probe")
-"""Settings of TCP that belong to the loss recovery `prr` only."""
+"""Settings of TCP that have an effect only with the loss recovery `prr`."""
 
 
 def unsupported(study: Study, testbed: str) -> list[str]:
@@ -76,7 +76,8 @@ def _of_another_recovery(study: Study) -> Iterator[str]:
 
 
 def _recoveries(study: Study, group: str) -> set[str]:
-    """The loss recoveries of a host over all levels: its own, else its TCP profile's."""
+    """The loss recoveries that a host may have at any level: from the study, else from the
+    profiles."""
     path, tcp = (*study.topology.host_path(group), "tcp"), study.topology.groups[group].tcp
     if tcp.recovery is not None:
         return {level_text(one) for _, one in study.levels_at((*path, "recovery"), tcp.recovery)}

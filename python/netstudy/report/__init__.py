@@ -1,3 +1,3 @@
-"""Turns findings into pages: HTML and Markdown, figures, the summary on the terminal, exports.
-Reads only a results folder and its analysis, never a testbed. Modules are imported on demand:
-loading the figures takes a second."""
+"""Turns findings into pages: HTML and Markdown, figures, the summary on the terminal, exports. It
+reads only a results folder and its analysis, and never uses a testbed. Modules are imported on
+demand: loading the figures takes a second."""

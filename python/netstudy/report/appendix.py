@@ -1,5 +1,5 @@
-"""The appendix: the configuration of every node with its sources, versions, and the commands that
-repeat the study."""
+"""The appendix: the configuration of every node, the sources of its values, software versions, and
+the commands that repeat the study."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ if TYPE_CHECKING:
     from netstudy.study import Study
 
 MadeOn = Mapping[str, Sequence[str]]
-"""Property of the environment of runs -> its values, each once."""
+"""Property of the runs' environment -> the values that occur."""
 MANY = 4
-"""The most numbers that are printed one by one; more are printed as their range."""
+"""Up to this many numbers are printed one by one; more are printed as a range."""
 UNSET = "—"
 BY_RFC = "by the standard’s rule"
-"""The initial window if neither study nor profile sets it: RFC 3390 decides."""
+"""Text for an initial window that neither the study nor a profile sets: RFC 3390 decides."""
 FOLDER_FILES = ("study.yaml", "plan.json")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
-"""Suffixes of setting names that are units. The value is printed with the unit, the name without
-it."""
+"""The suffixes of setting names that are units; they are printed after the value instead of in the
+name."""
 _COUNTED = {"_frames": "frames", "_segments": "segments", "_pct": "%"}
 
 
@@ -76,10 +76,10 @@ def appendix(
     metrics: Sequence[Metric],
     nodes: Sequence[NodesAlike] = (),
 ) -> Appendix:
-    """Reads the folder's invocation and environment; `runs` has one run of each cell of its plan,
-    in the order of levels.
+    """Makes the appendix from the folder's invocation and environment. `runs` has one run for each
+    cell of the plan, in the order of levels.
 
-    `made_on` and `nodes` are the environments of the runs and of each node, from the records.
+    `made_on` has the environment of the runs, and `nodes` that of each node, both from the records.
     """
     profiles, missing = _profiles(folder, runs)
     captured, missing_nodes = node_tables(folder.path, nodes)
@@ -97,8 +97,8 @@ def appendix(
 
 
 def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
-    """Every setting of the plan, with one column each for switches, hosts, links and workload.
-    Empty for published runs, whose plan has no settings."""
+    """Tables of all settings in the plan: of switches, hosts, links, workload, phases and
+    instruments. Empty for published runs, whose plan has no settings."""
     if not any(run.network.nodes for run in runs):
         return
     switches: dict[str, list[Settings]] = {}
@@ -124,7 +124,7 @@ def _configuration(runs: Sequence[Run]) -> Iterator[Table]:
 
 
 def _phases(runs: Sequence[Run]) -> dict[str, list[Settings]]:
-    """The steps of the procedure, if there are more than warm-up and measuring."""
+    """The phases of the runs; empty if there are only warm-up and measuring."""
     if not any({phase.kind for phase in run.phases} - {"warm-up", "measure"} for run in runs):
         return {}
     kinds = dict.fromkeys(phase.kind for run in runs for phase in run.phases)
@@ -142,7 +142,7 @@ def _phases(runs: Sequence[Run]) -> dict[str, list[Settings]]:
 
 
 def _instruments(runs: Sequence[Run]) -> dict[str, list[Settings]]:
-    """The samplers, by instrument and place."""
+    """The settings of the samplers, by instrument and place."""
     found: dict[str, list[Settings]] = {}
     for run in runs:
         for one in run.instruments:
@@ -153,7 +153,7 @@ def _instruments(runs: Sequence[Run]) -> dict[str, list[Settings]]:
 
 
 def _gathered(nodes: Sequence[Mapping[str, Settings]]) -> dict[str, list[Settings]]:
-    """Node -> its settings in every run."""
+    """Node -> the node's settings in each run."""
     found: dict[str, list[Settings]] = {}
     for one in nodes:
         for name, settings in one.items():
@@ -177,15 +177,15 @@ def _settings(key: str, title: str, nodes: Mapping[str, Sequence[Settings]]) -> 
 
 
 def _grouped(names: Iterable[str]) -> list[str]:
-    """Each name once. Names with the same first part are together, in the order of first
-    appearance."""
+    """Each name once. Names with the same part before the first dot are together, in the order in
+    which these parts first appear."""
     found = list(dict.fromkeys(names))
     heads = list(dict.fromkeys(name.partition(".")[0] for name in found))
     return sorted(found, key=lambda name: heads.index(name.partition(".")[0]))
 
 
 def _all_values(name: str, values: Sequence[Any]) -> Name | None:
-    """The values that a setting takes in the plan; many numbers as their range."""
+    """The values of a setting in the plan; if there are many numbers, their range."""
     found = list(dict.fromkeys(_hashable(value) for value in values))
     if not found:
         return None
@@ -200,7 +200,7 @@ def _hashable(value: Any) -> Any:
 
 
 def setting_text(name: str, value: Any) -> str:
-    """A setting with the unit from its name; "—" if it is not set."""
+    """The value of a setting, with the unit from the setting's name; "—" if it is not set."""
     if value is None:
         return BY_RFC if name.endswith("initial_window_segments") else UNSET
     if isinstance(value, bool):
@@ -233,8 +233,8 @@ def _profiles(folder: Folder, runs: Sequence[Run]) -> tuple[list[Table], list[st
 
 
 def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
-    """Profiles named in the plan. Switches that the plan adds, and hosts without a profile, name
-    none."""
+    """Kinds and names of the profiles that the plan mentions. Switches that the plan adds, and
+    hosts without a profile, have no profile name."""
     for run in runs:
         for switch in run.network.switches:
             if switch.profile != WIRE_SPEED:
@@ -247,7 +247,8 @@ def _profile_names(runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
 
 
 def _nic_names(study: Study, runs: Sequence[Run]) -> Iterator[tuple[ProfileKind, str]]:
-    """NIC profiles of hosts and links, named in the study: the plan contains only their figures."""
+    """NIC profiles of hosts and links. Their names are taken from the study, since the plan
+    contains only the figures of these profiles."""
     known = [run for run in runs if run.network.nodes]
     for treatment in {str(run.treatment): run.treatment for run in known}.values():
         topology = resolve(study.topology, study.levels_of(treatment))
@@ -282,7 +283,7 @@ def _profile(library: HardwareLibrary, kind: ProfileKind, name: str) -> Table:
 
 
 def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
-    """Profile -> its figures whose values were fitted to data."""
+    """Profile -> names of the profile's figures whose values were fitted to data."""
     found: dict[str, list[str]] = {}
     for profile, figure, *_ in fitted_table(tables).rows:
         found.setdefault(str(profile), []).append(str(figure))
@@ -290,7 +291,7 @@ def fitted_figures(tables: Iterable[Table]) -> dict[str, list[str]]:
 
 
 def fitted_table(tables: Iterable[Table]) -> Table:
-    """All figures of some profiles' tables whose values were fitted to data."""
+    """All figures in the tables of profiles whose values were fitted to data."""
     heads = ("profile", "figure", "value", "fits as well", "fitted on")
     rows = tuple(
         (Name(table.id.removeprefix("profile-")), figure, value, as_good, origin)
@@ -302,7 +303,7 @@ def fitted_table(tables: Iterable[Table]) -> Table:
 
 
 def _environment(folder: Folder, made_on: MadeOn) -> Table:
-    """Versions, seed, and the machine."""
+    """A table of versions, seed and properties of the machine."""
     invocation, engine = folder.invocation(), folder.engine()
     facts: dict[str, Any] = {
         "testbed": invocation.testbed,
@@ -323,7 +324,7 @@ def _environment(folder: Folder, made_on: MadeOn) -> Table:
 
 
 def _machine(folder: Folder) -> dict[str, Any]:
-    """The machine of the first session; the number of further sessions."""
+    """The machine on which the run began, and how often the run was resumed."""
     try:
         found = folder.environment()
     except StudyError:
@@ -341,14 +342,14 @@ def _pairs(values: Mapping[str, Any]) -> str:
 
 
 def _commands(folder: Folder) -> tuple[str, ...]:
-    """The commands that repeat the study, in the folder where it was run."""
+    """The commands that repeat the study, for the folder in which it was run."""
     invocation = folder.invocation()
     again = shlex.join(["netstudy", "run", invocation.study, *_options(invocation)])
     return again, "netstudy report", "netstudy export --csv"
 
 
 def _options(invocation: Invocation) -> list[str]:
-    """The options that repeat the same run."""
+    """The options with which the same runs are made again."""
     only = [f"{k}={','.join(map(level_text, v))}" for k, v in invocation.only.items()]
     return [
         f"--testbed={invocation.testbed}",
@@ -363,7 +364,7 @@ def _options(invocation: Invocation) -> list[str]:
 
 
 def _hashes(folder: Folder, plan: Plan) -> Table:
-    """SHA-256 of the study and the plan, and of all records in the order of the plan."""
+    """SHA-256 of the study, of the plan, and of all records together, in the order of the plan."""
     digests = {name: (folder.path / name).read_bytes() for name in FOLDER_FILES}
     rows = [(Name(name), _digest(content)) for name, content in digests.items()]
     records = hashlib.sha256()

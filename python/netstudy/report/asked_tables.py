@@ -1,7 +1,7 @@
-"""Tables in the layout that a study asks for. A row is a combination of levels of the row factors
-that has a cell, or that is a hole with a reason in the study. A factor that is neither in rows nor
-in columns is held: each of its levels has its own table, except that a growing factor is held at
-the last level that gains."""
+"""Tables in the layout that a study asks for. There is a row for each combination of levels of the
+row factors that has a cell, or for which the study gives a reason why it has none (a hole). Each
+level of a factor that is neither in rows nor in columns has its own table. A growing factor is the
+exception: its last level with a gain is shown."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ from netstudy.wire import HARDWARE_COUNTERS, Level, Treatment
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 Levels = tuple[Level, ...]
 Place = tuple[Levels, Levels]
-"""The levels of the row factors, and of the column factors."""
+"""The place of a cell in a table: its levels of the row factors and of the column factors."""
 
 
 def _mark(index: int) -> str:
-    """The mark in an empty cell and before its reason under the table: ¹, ², … ¹⁰."""
+    """The mark that links an empty cell to the reason below the table: ¹, ², … ¹⁰."""
     return str(index + 1).translate(_RAISED)
 
 
 def asked_tables(result: StudyResult, case: CaseResult, key: str) -> list[Table]:
-    """The study's tables for a test case, in order; empty if it asks for none. Each mean has the
-    half width of its 95 % interval."""
+    """The study's tables for a test case, in order; empty if it asks for none. Means are shown with
+    the half width of the 95 % interval."""
     wanted = [table for table in result.tables if _shows(table, case)]
     layouts = [layout for table in wanted for layout in _layouts(table, case, result)]
     many = len(layouts) > 1
@@ -77,7 +77,8 @@ def _layouts(table: outcome.Table, case: CaseResult, result: StudyResult) -> Ite
 
 
 def _grown(table: outcome.Table, case: CaseResult) -> set[str]:
-    """Growing factors that are not in the rows, which are held at the last level that gains."""
+    """Growing factors that are not in the rows: the table shows only their last level with a
+    gain."""
     return {loop.loop.factor.name for loop in case.loops} - set(table.rows)
 
 
@@ -101,7 +102,7 @@ class _Layout:
     """Factors whose levels make columns."""
     cells: Sequence[CellRow]
     reasons: list[str] = field(default_factory=list)
-    """Reasons of empty cells, in the order of their marks."""
+    """Reasons for empty cells, in the order of their marks."""
 
     def table(self, table_id: str) -> Table:
         """The whole table."""
@@ -128,7 +129,7 @@ class _Layout:
 
     @cached_property
     def _metrics(self) -> Mapping[Column, Metric]:
-        """Column or base -> metric; a metric that the runs cannot have is left out."""
+        """Column or base -> metric; metrics that these runs cannot have are left out."""
         names = [*self.asked.columns, *self.asked.cell]
         names += [normal.by for normal in self.asked.normalise.values() if normal.by]
         known = self.result.cells.vocabulary
@@ -153,7 +154,7 @@ class _Layout:
 
     @cached_property
     def _holes(self) -> Mapping[Place, tuple[Treatment, str]]:
-        """Holes of this table's held levels, with the reason that the study gives."""
+        """The holes at this table's held levels, each with its reason in the study."""
         return {
             (self._levels(hole, self.asked.rows), self._levels(hole, self.across)): (hole, reason)
             for hole, reason in self.case.holes
@@ -163,7 +164,7 @@ class _Layout:
 
     @cached_property
     def _row_levels(self) -> list[Levels]:
-        """Level combinations of the row factors, in order; the first factor varies slowest."""
+        """The level combinations of the rows in order; the first factor varies slowest."""
         found = dict.fromkeys(row for row, _ in (*self._by_place, *self._holes))
         return sorted(found, key=lambda levels: self._position(self.asked.rows, levels))
 
@@ -173,8 +174,8 @@ class _Layout:
         return sorted(found, key=lambda levels: self._position(self.across, levels))
 
     def _position(self, factors: Iterable[str], levels: Levels) -> tuple[float, ...]:
-        """The sort key of a level: numbers by size, other levels as in the study. A hole may have a
-        level that no cell has."""
+        """A sort key for levels: numbers by size, other levels in the order of the study. The level
+        itself is appended, since a hole may have a level that no cell has."""
         known = self.result.cells.factors
         return tuple(
             float(level)
@@ -185,13 +186,13 @@ class _Layout:
 
     @cached_property
     def _replicates(self) -> list[int]:
-        """The numbers of the replicates, if the table has a row for each; else empty."""
+        """The numbers of the replicates if each has its own row; else empty."""
         if self.asked.show == "mean":
             return []
         return sorted({run.replicate for cell in self.cells for run in cell.runs})
 
     def _rows_of(self, levels: Levels) -> Iterator[tuple[Value, ...]]:
-        """One row, or one for each replicate."""
+        """The row of a level combination, or its rows if each replicate has one."""
         head = [
             numeric_level(level, name) for name, level in zip(self.asked.rows, levels, strict=True)
         ]
@@ -234,7 +235,7 @@ class _Layout:
         )
 
     def _has_digits(self, name: Column) -> bool:
-        """Whether the study asks for digits of a column."""
+        """Whether the study sets the digits of a column."""
         return name in self.asked.significant or name in self.asked.decimals
 
     @cached_property
@@ -242,8 +243,8 @@ class _Layout:
         return {name for names in self.asked.heads.values() for name in names}
 
     def _scale(self, name: Column) -> Scale:
-        """The unit of a column. Columns below a shared heading have units of their own; all others
-        have the unit of their group."""
+        """The unit of a column. A column below a shared heading has its own readable unit; for all
+        others, the unit is that of the group."""
         metric, unit = self._metrics.get(name), self._unit(name)
         is_plain = name not in self._below_heads or name in self.asked.normalise
         if metric is None or is_plain or self._has_digits(name):
@@ -268,7 +269,8 @@ class _Layout:
 
     @property
     def _bases(self) -> Iterator[str]:
-        """The base of 100 % for columns below a shared heading, where it does not fit."""
+        """Notes on the base of 100 % for columns below a shared heading, since the heading has no
+        room for it."""
         for names in self.asked.heads.values():
             for name in names:
                 metric = self._metrics.get(name)
@@ -285,7 +287,7 @@ class _Layout:
 
     @cached_property
     def _digits(self) -> Mapping[Metric, int]:
-        """Decimals of the columns for which the study gives none."""
+        """Decimals for columns whose digits the study does not set."""
         return {metric: column_decimals(self.cells, metric) for metric in self._metrics.values()}
 
     def _values(self, row: Levels, replicate: int | None) -> Iterator[Value]:
@@ -310,8 +312,8 @@ class _Layout:
         return value.scaled(self._scale(name).power)
 
     def _level(self, name: str, place: Place) -> Value:
-        """The level of a factor in the row. A hole has no level of a growing factor, since only
-        runs determine it."""
+        """The level of a factor, for a column that shows it. A hole has no level of a growing
+        factor, since only runs determine it."""
         cell, hole = self._by_place.get(place), self._holes.get(place)
         if cell is None and hole is not None and name in _grown(self.asked, self.case):
             return self._dash(hole[1])
@@ -319,7 +321,7 @@ class _Layout:
         return numeric_level(treatment.get(name), name)
 
     def _dash(self, reason: str | None) -> Value:
-        """The dash of an empty cell, with the mark of its reason if there is one."""
+        """A dash for an empty cell, with the mark of the reason if there is one."""
         return None if reason is None else Name(f"–{self._mark(reason)}")
 
     def _number(
@@ -339,14 +341,15 @@ class _Layout:
             return None
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"
         digits, whole = self._digits[metric], cell.estimate(metric)
-        if whole is not None and whole.rounding is not None:  # published: printed as in its source
+        if whole is not None and whole.rounding is not None:  # a published value
             as_text = Quantity((value,), min(digits, decimals_of(whole.rounding)))
         else:
             as_text = measured(value, digits)
         return self._formatted(name, Number.of(value, as_text, source), cell, metric)
 
     def _formatted(self, name: MetricName, found: Number, cell: CellRow, metric: Metric) -> Number:
-        """The number with the digits that the study asks for; a published value has no more."""
+        """The number with the digits that the study sets; a published value gets no more decimals
+        than its source has."""
         if name in self.asked.significant:
             text = significant_text(found.value, self.asked.significant[name])
             return Number(found.value, text, found.source)
@@ -358,8 +361,8 @@ class _Layout:
         return Number(found.value, number_text(found.value, digits), found.source)
 
     def _normalised(self, found: Number, name: MetricName, metric: Metric, place: Place) -> Value:
-        """The value in percent of the base row in the same column; a dash if the percentage does
-        not exist."""
+        """The value in percent of the base row in the same column; a dash if the base is missing or
+        zero."""
         normal = self.asked.normalise[name]
         base_metric = self._metrics[normal.by] if normal.by else metric
         base = self._base(normal, base_metric, place[1])
@@ -385,8 +388,8 @@ class _Layout:
         return None
 
     def _reason(self, name: MetricName, place: Place) -> str | None:
-        """The study's reason for a cell without a value: the table's reason for these levels or,
-        outside holes, for the column; else the hole's own reason."""
+        """The study's reason for a cell without a value. First the reasons in the table's `empty`
+        are tried; in holes, only reasons with levels. Then a hole has its own reason."""
         names = (*self.asked.rows, *self.across)
         levels = dict(zip(names, map(level_text, (*place[0], *place[1])), strict=True))
         levels |= {factor: level_text(level) for factor, level in self.held.items()}
@@ -400,7 +403,7 @@ class _Layout:
         return self._hardware_reason(name, place) if hole is None else hole[1]
 
     def _hardware_reason(self, name: MetricName, place: Place) -> str | None:
-        """The reason for missing hardware counters, in columns that need them."""
+        """The reason for missing hardware counters, for a column that needs them."""
         cell = self._by_place.get(place)
         if cell is None or name.base != "cycles_per_instruction":
             return None

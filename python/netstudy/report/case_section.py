@@ -34,28 +34,28 @@ class CaseSection:
     name: str
     description: tuple[Sentence, ...]
     tables: tuple[Table, ...]
-    """The study's own tables; if there are none, each panel has one."""
+    """The tables that the study asks for; if it asks for none, each panel has a table."""
     growth: Evidence | None
-    """How its growing factor ended; None if no factor grows."""
+    """How the growing factor ended; None if no factor grows."""
     effects: tuple[Table, ...]
-    """The effects of its factors; empty if the verdicts already show them."""
+    """The effects of the factors; empty if the verdicts already show them."""
     effect_figures: tuple[Figure, ...]
     own_tables: tuple[Table, ...]
     """Tables of the workload itself, below `own_heading`."""
     own_heading: str
     drawn: FigureSet
-    """The metrics against x, in all of its panels, and the curves of its runs."""
+    """Figures of the metrics against x, over all panels, and of the curves of the runs."""
     reference_figures: tuple[Figure, ...]
     panels: tuple[PanelSection, ...]
 
     @property
     def results(self) -> tuple[Table, ...]:
-        """The study's own tables; without any, the main table of each panel."""
+        """The tables that the study asks for or, without any, the main table of each panel."""
         found = (panel.results for panel in self.panels)
         return self.tables or tuple(table for table in found if table is not None)
 
     def figures(self) -> Iterator[Figure]:
-        """Its figures in the order of the page."""
+        """All figures of the section, in the order of the page."""
         yield from self.effect_figures
         yield from self.drawn.figures
         for panel in self.panels:
@@ -69,7 +69,8 @@ def case_sections(result: StudyResult) -> Iterator[CaseSection]:
 
 
 def key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | None:
-    """The figure in the summary: the first figure, preferably of a case with a difference."""
+    """The figure for the summary: the first figure of a case that shows a difference or, without
+    such a case, of any."""
     worth = [case.name for case in worth_a_figure(result)]
     by_case = zip((case.name for case in result.cases), cases, strict=True)
     first = sorted(by_case, key=lambda named: named[0] not in worth)
@@ -77,7 +78,8 @@ def key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | No
 
 
 def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
-    # The ids are anchors in the page: they have a number only where the page has several of a kind.
+    # The ids are anchors in the page. They contain a number only if there are several cases or
+    # panels.
     many = len(result.cases) > 1
     prefix = f"case{index + 1}" if many else "results"
     tables = tuple(asked_tables(result, case, prefix))

@@ -26,20 +26,21 @@ from netstudy.wire import Level, Treatment
 
 RATIO_DECIMALS = 3
 RHO_DECIMALS = 3
-"""Decimals that distinguish a rank correlation of almost one from one."""
+"""Enough decimals to distinguish a rank correlation of almost 1 from 1."""
 PERCENT_DECIMALS = 1
 
 
 def treatment_text(treatment: Treatment) -> str:
-    """A cell's address: factor=level, factor=level."""
+    """The levels that identify a cell, as text: "factor=level, factor=level"."""
     return ", ".join(f"{factor}={level_text(level)}" for factor, level in treatment.items())
 
 
 def cell_number(
     cell: CellRow | None, metric: Metric, *, unit: bool = False, decimals: int | None = None
 ) -> Number | None:
-    """The value of a metric in a cell; None when it was not measured. `decimals` come from its
-    column (`column_decimals`), by default from the metric; its uncertainty may leave fewer."""
+    """The value of a metric in a cell; None when it was not measured. `decimals` is taken from the
+    table's column (`column_decimals`); None: the metric's own. The number has fewer if the value's
+    uncertainty is large."""
     estimate = cell.estimate(metric) if cell else None
     if cell is None or estimate is None:
         return None
@@ -50,15 +51,15 @@ def cell_number(
 
 
 def _shown(estimate: Estimate, decimals: int) -> Quantity:
-    """A value with as many digits as it deserves; a single published value keeps the digits of its
-    source."""
+    """A value with as many digits as its uncertainty justifies; a published value keeps the digits
+    of its source."""
     if estimate.unit == "rounding":
         return Quantity((estimate.value,), decimals)
     return measured(estimate.value, decimals, _half(estimate), refines=True)
 
 
 def _half(estimate: Estimate | None) -> float:
-    """Half the width of an interval; the longer side of an asymmetric one. 0 if no interval is
+    """Half the width of an interval; if it is asymmetric, the longer side. 0 if no interval is
     known, or if all runs gave the same value."""
     interval = estimate.interval if estimate else None
     if estimate is None or interval is None:
@@ -68,11 +69,11 @@ def _half(estimate: Estimate | None) -> float:
 
 
 def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
-    """A cell's value with the half width of its 95 % interval, such as 25.5 ± 1.2; of an asymmetric
-    interval, the longer side.
+    """A cell's value with the half width of its 95 % interval, such as 25.5 ± 1.2. If the interval
+    is asymmetric, its longer side is used.
 
-    Only the value if its uncertainty is unknown, or if all runs gave the same value. For a number
-    without `shown`, the margin has the decimals that the study asks for, as the value does.
+    There is no margin if the uncertainty is unknown, or if all runs gave the same value. If
+    `found.shown` is None, the study sets the decimals, and the margin has as many as the value.
     """
     half = _half(cell.estimate(metric))
     if not half:
@@ -85,8 +86,8 @@ def with_margin(found: Number, cell: CellRow, metric: Metric) -> Number:
 
 
 def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
-    """Enough decimals that values with disjoint intervals differ in print and small values have two
-    digits; at least the metric's own."""
+    """The decimals for a column: enough that values with disjoint intervals look different and that
+    small values have two digits, but at least the metric's own."""
     estimates = [cell.estimate(metric) for cell in cells if cell is not None]
     found = [one for one in estimates if one is not None]
     spans = [
@@ -99,14 +100,14 @@ def column_decimals(cells: Iterable[CellRow | None], metric: Metric) -> int:
 
 
 def _decimals(estimate: Estimate, metric: Metric, decimals: int | None) -> int:
-    """The column's decimals, else the decimals that the value itself needs; never more than its
-    source has."""
+    """The column's decimals or, if None, as many as the value itself needs; for a published value,
+    no more than its source has."""
     wanted = small_decimals([estimate.value], metric.decimals) if decimals is None else decimals
     return wanted if estimate.rounding is None else min(wanted, decimals_of(estimate.rounding))
 
 
 def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
-    """The number of runs and samples, and the interval."""
+    """The basis of a value: the number of runs and samples, and the interval."""
     if estimate.unit == "rounding":
         return f"published to {estimate.rounding:g}"
     samples = sum(cell.counted.of(run) for run in cell.runs)
@@ -132,14 +133,15 @@ def _things(number: int, noun: str) -> str:
 
 
 def interval_quantity(interval: Interval | None, decimals: int, mark: str = "") -> Quantity | None:
-    """Both ends, low to high; None without an interval, or if the printed ends are equal."""
+    """Both ends of an interval, "low to high"; None without an interval, or if both ends are
+    printed alike."""
     return None if interval is None else interval_of(interval.low, interval.high, decimals, mark)
 
 
 def interval_number(
     interval: Interval | None, decimals: int, unit: str, source: str
 ) -> Number | None:
-    """Both ends with their unit; the value is their middle. None in the same cases as for
+    """Both ends with their unit; the value is their middle. It is None in the same cases as
     `interval_quantity`."""
     found = interval_quantity(interval, decimals)
     if found is None:
@@ -148,13 +150,13 @@ def interval_number(
 
 
 def half_width(interval: Interval | None) -> float:
-    """Half the width of an interval; 0 without one."""
+    """Half the width of an interval; 0 if there is no interval."""
     return 0.0 if interval is None else (interval.high - interval.low) / 2
 
 
 def metric_number(value: float, metric: Metric, what: str, *, is_published: bool = False) -> Number:
-    """A value of a metric, with its unit, that is not of a single cell; `what` describes it. A
-    published value keeps its digits."""
+    """A value of a metric, with its unit, that does not belong to a single cell; `what` describes
+    it. A published value keeps its digits."""
     shown = (
         Quantity((value,), metric.decimals)
         if is_published
@@ -166,7 +168,7 @@ def metric_number(value: float, metric: Metric, what: str, *, is_published: bool
 def plain(
     value: float, decimals: int, unit: str, source: str, interval: Interval | None = None
 ) -> Number:
-    """Any computed value with its unit. If it has an interval, this limits the digits."""
+    """Any computed value with its unit. An interval of the value limits the digits."""
     shown = measured(value, decimals, half_width(interval))
     return Number(value, shown.in_unit(unit), source, shown)
 
@@ -177,7 +179,7 @@ def count(value: int, source: str) -> Number:
 
 
 def percent(value: float, source: str) -> Number:
-    """A percentage; `source` names its base."""
+    """A percentage; `source` says what is 100 %."""
     return plain(value, PERCENT_DECIMALS, "%", source)
 
 
@@ -187,7 +189,7 @@ def p_number(value: float, source: str) -> Number:
 
 
 def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
-    """The ratio of two cells; None if there is none."""
+    """The ratio of two cells in a verdict table; None if the row has no ratio."""
     if row.ratio is None:
         return None
     source = ratio_source(row, table)
@@ -195,7 +197,7 @@ def ratio_number(row: Comparison, table: VerdictTable) -> Number | None:
 
 
 def ratio_source(row: Comparison, table: VerdictTable) -> str:
-    """Numerator and denominator of a ratio, and its place."""
+    """The source of a ratio: numerator, denominator, and the level of x."""
     return (
         f"{table.metric.name}, {table.factor}={level_text(table.level)} ÷ "
         f"{table.factor}={level_text(table.base)}{where(table.x, row.x)}"
@@ -203,15 +205,15 @@ def ratio_source(row: Comparison, table: VerdictTable) -> str:
 
 
 def where(factor: str | None, level: Level | None) -> str:
-    """A source's place along x, as ", factor=level"; empty without a factor along x."""
+    """The level of x as the end of a source, ", factor=level"; empty without a factor along x."""
     return "" if factor is None else f", {factor}={level_text(level)}"
 
 
 def level_name(level: Level | None) -> Name:
-    """A level as a word of a sentence."""
+    """A level as a `Name`, for a sentence."""
     return Name(level_text(level))
 
 
 def at(factor: str, level: Level | None) -> Name:
-    """A level of the factor along x in a sentence: 23 servers."""
+    """A level of the factor along x, for a sentence: "23 servers"."""
     return Name(counted(factor, level_text(level)))

@@ -33,12 +33,13 @@ if TYPE_CHECKING:
 
 
 SIGNIFICANT = 3
-"""The fewest digits of a table's smallest value after rounding, so that two values can differ."""
+"""The smallest value in a table is rounded to at least this number of digits, so that different
+values look different."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two folders: its path and its provenance."""
+    """One of the two folders: its path, and where its results come from."""
 
     folder: str
     testbed: str
@@ -47,7 +48,7 @@ class Side:
 
 
 def side_of(folder: Folder) -> Side:
-    """A folder's provenance."""
+    """Where the results in a folder come from."""
     invocation, engine, machine = folder.invocation(), folder.engine(), folder.environment()
     facts = {
         "study": folder.study().study,
@@ -64,7 +65,8 @@ def side_of(folder: Folder) -> Side:
 
 
 def sides_table(a: Side, b: Side) -> Table:
-    """The two folders and their provenance; leaves out facts that are equal in both."""
+    """A table of the two folders and where their results come from; facts that are equal in both
+    are left out."""
     names = dict.fromkeys((*a.facts, *b.facts))
     rows: list[tuple[Value, ...]] = [
         (Name("folder"), Name(a.folder), Name(b.folder)),
@@ -82,7 +84,7 @@ def _fact(text: str | None) -> Name | None:
 
 
 def settings_table(settings: Sequence[Setting]) -> Table:
-    """The settings of the plans that differ in matched cells."""
+    """A table of the settings that differ between the two plans in matched cells."""
     rows = tuple(
         (Name(one.path), _settings_text(one, one.a), _settings_text(one, one.b)) for one in settings
     )
@@ -109,7 +111,7 @@ def metric_tables(found: FolderComparison) -> Iterator[Table]:
 
 
 def bands_table(found: FolderComparison) -> Table:
-    """Every value that has a band in one table, cell by cell, for a page."""
+    """One table, for a page, with every value that has a band."""
     judged = [(pair, one) for pair in found.pairs for one in pair.differences if one.outcome]
     factors = tuple(dict.fromkeys(name for pair, _ in judged for name in pair.treatment))
     heads = ("metric", "A", "B", "B − A", "95 % interval", "% of A", "band", "B lies")
@@ -126,7 +128,7 @@ def bands_table(found: FolderComparison) -> Table:
 
 
 def _with_unit(metric: Metric, values: Sequence[Value]) -> tuple[Value, ...]:
-    """A row's metric with the most readable unit, and the values in this unit."""
+    """The name of a row's metric with the most readable unit, and the values in this unit."""
     shown = [one for one in values if isinstance(one, Number)]
     scale = scale_of(metric.unit, [end for one in shown if one.shown for end in one.shown.values])
     title = f"{metric.title} ({scale.unit})" if scale.unit else metric.title
@@ -187,12 +189,12 @@ def _judged(one: Difference) -> tuple[Value, ...]:
 
 
 def outcome_text(one: Difference) -> str:
-    """Inside or outside the band; "not sure" if the interval allows both."""
+    """Inside or outside the band; followed by "not sure" if the interval allows both."""
     return f"{one.outcome}, not sure" if one.sure is False else f"{one.outcome}"
 
 
 def sentences(found: FolderComparison) -> Iterator[Sentence]:
-    """The matched and unmatched cells, and the results of the bands."""
+    """How many cells were matched, which were not, and how many values are inside their bands."""
     yield say(
         "{n} of cells matched{by}.",
         n=things(count(len(found.pairs), "pairs of cells"), "pair"),
@@ -241,12 +243,14 @@ def _levels(levels: Sequence[Any]) -> Name:
 
 
 def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
-    """Excluded runs, by side, and cells without any remaining run."""
+    """For each of the two folders: the number of runs left out, and the cells that have no other
+    runs."""
     for name, rows in (
         ("A", _distinct([pair.a for pair in found.pairs])),
         ("B", _distinct([pair.b for pair in found.pairs])),
     ):
-        # A missing run may still be made; a failed or invalid one is counted apart.
+        # Missing runs may still be made, so they are counted separately from failed and invalid
+        # ones.
         missing = sum(one.kind == "missing" for row in rows for one in row.problems)
         bad = sum(len(row.problems) for row in rows) - missing
         if bad:
@@ -277,7 +281,7 @@ def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
 
 
 def as_data(a: Side, b: Side, found: FolderComparison) -> dict[str, Any]:
-    """The whole comparison for programs."""
+    """The whole comparison as data for programs."""
     return {
         "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
         "b": {"folder": b.folder, "testbed": b.testbed, **b.facts},

@@ -1,6 +1,6 @@
-"""The tables behind conclusions: candidates for the limit, scaling, ratios, derivations.
+"""The tables that support conclusions: candidates for the bottleneck, scaling, ratios, derivations.
 
-A conclusion from a single number has no table.
+A conclusion that is based on a single number has no table.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def conclusion_tables(result: StudyResult) -> Iterator[Table]:
                 yield _ratios_table(pair, f"{key}-{place}", found.at)
 
 
-# ---- growth against growth in proportion
+# ---- growth compared with growth in proportion
 
 
 def _scaling_table(found: Concluded, losses: Sequence[Loss], table_id: str) -> Table:
@@ -121,13 +121,14 @@ def _percent(value: float, source: str) -> Number:
     return bare_percent(value, source)
 
 
-# ---- levels against each other
+# ---- levels compared with each other
 
 
 def _ratios_table(pair: PairEffect, table_id: str, held: Treatment) -> Table:
-    """Both levels at each setting, their ratio with its interval, and the ratio over all."""
+    """One row for each setting: the values of both levels, and their ratio (or difference) with its
+    interval. The last row has the mean ratio."""
     names = list(dict.fromkeys(name for context in pair.contexts for name in context))
-    # A column with a single level would repeat it in each row.
+    # Factors with a single level are left out: the column would be the same in each row.
     shown = [name for name in names if len({context.get(name) for context in pair.contexts}) > 1]
     level, base = (headed_level(pair.factor, one) for one in (pair.level, pair.base))
     is_ratio = pair.scale == "ratio"

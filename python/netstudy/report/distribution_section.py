@@ -1,7 +1,7 @@
-"""The part of a report on distributions: figures, percentiles, and the hump of timeouts.
+"""The section of a report on distributions: figures, percentiles, and samples with a timeout.
 
 It shows the cells at a few levels of x (chosen by `analysis.panel_distributions`). If there are
-several panels, only the panel whose values differ most has figures; all have tables.
+several panels, all have tables, but only the panel whose values differ most has figures.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ NAMES = {0.5: "median", 0.9: "90th", 0.95: "95th", 0.99: "99th", 0.999: "99.9th"
 
 @dataclass(frozen=True)
 class DrawnDistribution:
-    """A figure: the end of its file's name, its alternative text, its chart."""
+    """A figure: the end of its file name, its alternative text, and its chart."""
 
     name: str
     alt: str
@@ -73,8 +73,8 @@ class DistributionPart:
 def distribution_parts(
     found: PanelResult, case: CaseResult, asked: Sequence[DistributionFigure], key: str
 ) -> Iterator[DistributionPart]:
-    """The part of each sampled quantity of a panel. `asked` are the figures that the study names;
-    they replace the default figures."""
+    """Sentences, figures and tables for each sampled quantity of a panel. `asked` are the figures
+    that the study asks for, which replace the default ones."""
     own = [one for one in asked if one.case in (None, case.name)]
     for one in distributions_of(found.panel, found.workload, found.verdicts):
         lacking = [cell.percentiles[0.5] for cell in one.cells]
@@ -92,8 +92,8 @@ def distribution_parts(
 
 
 def _too_few(found: PanelDistribution) -> Sentence:
-    """The sentence about a missing distribution: there are too few samples even for the interval of
-    a median."""
+    """The sentence for a quantity without a distribution, since no cell has enough samples for the
+    interval of a median."""
     most = max(one.found.count for one in found.cells)
     needed = max(
         median.needed for one in found.cells if isinstance(median := one.percentiles[0.5], Lacking)
@@ -166,8 +166,8 @@ def _sentences(found: PanelDistribution, *, alone: bool, is_drawn: bool) -> Iter
 
 
 def _humps(found: PanelDistribution, one: CellSamples) -> Sentence:
-    """Iterations with a retransmission timeout: 38 % (95 % CI 35 to 41 %), median 214 ms; without:
-    median 12.3 ms."""
+    """For example: iterations with a retransmission timeout: 38 % (95 % CI 35 to 41 %), median 214
+    ms; without: median 12.3 ms."""
     assert one.humps is not None, "only cells with a timeout are told"
     humps, place = one.humps, treatment_text(one.cell.treatment)
     nouns = f"{found.quantity.noun}s"
@@ -285,7 +285,7 @@ def _notes(found: PanelDistribution) -> Iterator[Sentence]:
         for one in found.cells
         if isinstance(one.percentiles[q], Lacking)
     ]
-    # Cells of a percentile need the same number of samples, so one note covers them.
+    # A percentile needs the same number of samples in every cell, so one note covers all cells.
     for q in dict.fromkeys(q for q, _ in lacking):
         lacks = [one for own, one in lacking if own == q and isinstance(one, Lacking)]
         yield say(

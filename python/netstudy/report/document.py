@@ -1,4 +1,4 @@
-"""The report as data: sections of sentences, tables and figures, rendered elsewhere."""
+"""The report as data: sections of sentences, tables and figures, which other modules render."""
 
 from __future__ import annotations
 
@@ -41,12 +41,12 @@ class Document:
 
     study: str
     badge: str
-    """The origin of the values: simulated, measured in namespaces, published."""
+    """The origin of the values, such as simulated, measured in namespaces, or published."""
     title: str
     question: str | None
     """None if the question is the title."""
     description: tuple[Sentence, ...]
-    """The study's general description; empty if only its test cases have descriptions."""
+    """The description of the whole study; empty if only its test cases have descriptions."""
     expectation: str | None
     expectations: Table | None
     provenance: Sentence
@@ -66,10 +66,11 @@ class Document:
     sources: tuple[str, ...]
     fitted: Sentence | None
     implied_sizes: Evidence | None
-    """Published times of a transfer size that do not fit the law of the other published sizes."""
+    """Evidence on published times of a transfer size that do not fit the law of the other published
+    sizes."""
     methods: tuple[Sentence, ...]
     here: Here
-    """Label of the study's own values."""
+    """The word for the study's own values, such as "simulated"."""
     testbed_limits: Evidence | None
     instruments: Evidence | None
     limits: Sentence
@@ -81,7 +82,7 @@ class Document:
         return any(panel.references for case in self.cases for panel in case.panels)
 
     def figures(self) -> Iterator[Figure]:
-        """Every figure of the report, once."""
+        """Every figure of the report; none comes twice."""
         yield from (figure for figure in (self.bed, self.workload) if figure is not None)
         for case in self.cases:
             yield from case.figures()
@@ -90,11 +91,11 @@ class Document:
 def document(
     folder: Folder, result: StudyResult, cases: tuple[CaseSection, ...] | None = None
 ) -> Document:
-    """Assembles everything that the report shows. `cases`: the sections of its test cases, if they
-    are already made."""
+    """Assembles everything that the report shows. `cases` has the sections of the test cases, if
+    they are already made."""
     if cases is None:
         cases = tuple(case_sections(result))
-    # The replicates of a cell differ only in their seeds.
+    # One run per cell is enough here, since replicates differ only in their seeds.
     runs = [cell.planned[0] for cell in result.cells.rows]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
     added = appendix(folder, result.plan, runs, testbed.environment, metrics, testbed.nodes)
@@ -131,7 +132,7 @@ def document(
 
 
 def _problems(result: StudyResult) -> Table | None:
-    """The runs without valid results, by name."""
+    """A table of the runs without valid results."""
     if not result.warnings.problems:
         return None
     rows = tuple(

@@ -1,8 +1,8 @@
 """The test bed, drawn from the plan.
 
-A star of one client and servers around one switch is drawn as such. Any other graph is laid out in
-columns: the clients' hosts, then switches by their distance from these, then the other hosts. Hosts
-of a group with the same neighbours are one box.
+One client and its servers around one switch are drawn as a star. Any other network is laid out in
+columns: the hosts of clients, then switches by their distance from these hosts, then the other
+hosts. Hosts of a group with the same neighbours share one box.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ OTHER_FILL = "#e8e8f4"
 
 
 STAR_WIDTH, STAR_HEIGHT, LINE = 480, 330, 16
-"""Size of the drawing of a star, and height of a line of text below it."""
+"""Width and height of the drawing of a star, and height of a line of text below it."""
 LEVELS_LISTED = 4
-"""The most levels of a factor that are listed one by one."""
+"""Up to this many levels of a factor are listed one by one."""
 
 
 def test_bed(runs: Sequence[Run]) -> str:
@@ -68,7 +68,7 @@ def _star(runs: Sequence[Run]) -> str:
 
 
 def _varied(runs: Sequence[Run]) -> list[str]:
-    """The factors that differ between the runs, a line each, with their levels."""
+    """One line for each factor that differs between the runs, with its levels."""
     found: dict[str, dict[Level, None]] = {}
     for run in runs:
         for factor, level in run.treatment.items():
@@ -101,7 +101,7 @@ def _draw_switch(drawing: Drawing, runs: Sequence[Run]) -> None:
 
 
 def _or(names: Sequence[str]) -> list[str]:
-    """Names one below the other, with "or" between them; a long list is cut."""
+    """One line for each name, with "or" before all but the first; a long list is cut."""
     shown = list(names[:3])
     lines = [name if index == 0 else f"or {name}" for index, name in enumerate(shown)]
     return [*lines, f"or {len(names) - 3} more"] if len(names) > 3 else lines
@@ -151,7 +151,7 @@ def _hosts(counts: str) -> str:
 
 
 def _access_lines(runs: Sequence[Run], role: str) -> list[str]:
-    """Rate, MTU and delay of the links of a role's members."""
+    """Rate, MTU and delay of the access link of a role's first member, in all runs."""
     links = [
         link
         for run in runs
@@ -166,7 +166,7 @@ def _access_lines(runs: Sequence[Run], role: str) -> list[str]:
 
 
 def _rate(link: Link) -> str:
-    """The rate of a link; one figure if both ends send at the same rate."""
+    """The rates of both ends of a link; only one number if they are equal."""
     a, b = format_rate(link.a.rate_bps), format_rate(link.b.rate_bps)
     return a if a == b else f"{a} / {b}"
 
@@ -186,7 +186,7 @@ BOX_WIDTH, BOX_HEIGHT, MARGIN = 128, 56, 10
 COLUMN, ROW = 228, 84
 """Distance between boxes, horizontally and vertically."""
 LETTERS_BETWEEN, LINE_BETWEEN = 14, 15
-"""The most letters of a line of text between two columns, and the height of that line."""
+"""Text between two columns: letters per line, and height of a line."""
 
 
 @dataclass(frozen=True)
@@ -200,7 +200,7 @@ class _Box:
 
 
 def _graph(runs: Sequence[Run]) -> str:
-    """Draws the largest of the networks, with texts that cover all of them."""
+    """Draws the largest network of the runs, with texts that cover the networks of all runs."""
     largest = max(runs, key=lambda run: len(run.network.nodes))
     boxes = _boxes(largest, runs)
     columns = _columns(largest, boxes)
@@ -220,7 +220,7 @@ def _graph(runs: Sequence[Run]) -> str:
 
 
 def _boxes(run: Run, runs: Sequence[Run]) -> list[_Box]:
-    """A box for each switch; hosts of a group share one if they have the same neighbours."""
+    """A box for each switch, and a box for all hosts of a group that have the same neighbours."""
     network, roles = run.network, run.workload.roles
     asking, answering = (
         {host_of(network, member)[0] for member in role} for role in (roles.client, roles.server)
@@ -230,7 +230,7 @@ def _boxes(run: Run, runs: Sequence[Run]) -> list[_Box]:
         together.setdefault((host.group, _neighbours(network, host.name)), []).append(host.name)
     found = []
     for (group, _), names in together.items():
-        # A group in several boxes cannot give its name to each of them.
+        # If a group has several boxes, its name cannot be the label of each.
         alone = sum(key[0] == group for key in together) == 1
         fill = OTHER_FILL
         if names[0] in answering:
@@ -257,7 +257,8 @@ def _count(network: Network, group: str) -> int:
 
 
 def _zone_lines(network: Network, hosts: Sequence[str]) -> tuple[str, ...]:
-    """The names of hosts' zones, without the host's name, which is drawn above them."""
+    """The names of the zones on some hosts. The host's name is left out, because it is drawn
+    above."""
     zones = [zone.name.rpartition(".")[2] for zone in network.zones if zone.host in hosts]
     return (f"zones {_first_to_last(zones)}" if len(zones) > 1 else zones[0],) if zones else ()
 
@@ -267,7 +268,7 @@ def _first_to_last(names: Sequence[str]) -> str:
 
 
 def _neighbours(network: Network, name: str) -> tuple[str, ...]:
-    """The neighbours of a host: switches by name, hosts by their group, so that hosts with equal
+    """The neighbours of a host: names of switches, and groups of hosts, so that hosts with equal
     links compare equal."""
     found = []
     for link in network.links:
@@ -279,8 +280,8 @@ def _neighbours(network: Network, name: str) -> tuple[str, ...]:
 
 
 def _columns(run: Run, boxes: Sequence[_Box]) -> list[list[int]]:
-    """Indices of boxes by column: clients, switches by their distance from the clients, the
-    others."""
+    """The indices of the boxes in each column: clients, then switches by their distance from the
+    clients, then all others."""
     network = run.network
     of = {node: index for index, box in enumerate(boxes) for node in box.nodes}
     clients = {of[host_of(network, member)[0]] for member in run.workload.roles.client}
@@ -322,7 +323,7 @@ def _places(columns: Sequence[Sequence[int]], rows: int) -> dict[int, tuple[floa
 
 
 def _box_of(network: Network, boxes: Sequence[_Box]) -> dict[str, int]:
-    """Node of a run -> its box, by the name of the node, else by the name of its group."""
+    """Node of a run -> the index of its box, found by the node's name or else by its group."""
     named = {node: index for index, box in enumerate(boxes) for node in box.nodes}
     labelled = {box.label: index for index, box in enumerate(boxes)}
     found = {node.name: named.get(node.name) for node in network.nodes}
@@ -333,7 +334,7 @@ def _box_of(network: Network, boxes: Sequence[_Box]) -> dict[str, int]:
 
 
 def _links_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> dict[tuple[int, int], list[Link]]:
-    """Pairs of connected boxes, with their links in all runs."""
+    """Pairs of connected boxes, with the links between them in all runs."""
     found: dict[tuple[int, int], list[Link]] = {}
     for run in runs:
         of = _box_of(run.network, boxes)
@@ -345,7 +346,7 @@ def _links_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> dict[tuple[int
 
 
 def _lines_between(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[tuple[int, int, str]]:
-    """Pairs of connected boxes, with the rates of their links."""
+    """Pairs of connected boxes, with the rates of the links between them."""
     joined = _links_between(runs, boxes)
     return [(a, b, texts(map(_rate, links))) for (a, b), links in joined.items()]
 
@@ -374,7 +375,7 @@ def _draw_box(drawing: Drawing, box: _Box, x: float, y: float) -> None:
 
 
 def _link_notes(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[str]:
-    """Rate, delay and MTU of the links, each combination once."""
+    """Notes on rate, delay and MTU: one for each combination, with the links that have it."""
     found: dict[str, dict[str, None]] = {}
     for (a, b), links in _links_between(runs, boxes).items():
         delays = texts(duration_text(link.delay_ns) for link in links)

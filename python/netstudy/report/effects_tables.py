@@ -24,22 +24,22 @@ from netstudy.report.tables import Group, Table, Value
 from netstudy.wire import Level, Treatment
 
 _PAIRS_MAX = 15
-"""A factor with more pairs of levels shows only its largest effect."""
+"""For a factor with more pairs of levels, only the largest effect is shown."""
 _SIDES = ("different", "same", "undecided")
 
 
 @dataclass(frozen=True)
 class EffectsSection:
-    """The part of a test case on the effects of its factors."""
+    """The section of a test case on the effects of its factors."""
 
     tables: tuple[Table, ...]
     grids: tuple[tuple[str, Grid], ...]
-    """Name and data of each figure."""
+    """The name and the data of each figure."""
 
 
 def effects_section(case: CaseResult, whole: Effects, key: str) -> EffectsSection | None:
-    """The section; None if the case only compares two levels of one factor along a second one: then
-    the verdicts already show everything."""
+    """The section on effects. None if the case compares only two levels of one factor at the levels
+    of a second one, since the verdicts already show everything."""
     several = {name: levels for name, levels in whole.pairs.items() if levels}
     series = case.layout.series
     two_levels = series is None or len(case.layout.factors[series]) == 2
@@ -53,7 +53,8 @@ def effects_section(case: CaseResult, whole: Effects, key: str) -> EffectsSectio
 
 
 def effects_table(whole: Effects, table_id: str) -> Table:
-    """Each pair of levels of each factor, over all levels of the others."""
+    """One row for each pair of levels of each factor: the effect over all levels of the other
+    factors."""
     groups = (
         Group("factor"),
         Group("level"),
@@ -109,7 +110,7 @@ def _number(effect: PairEffect | Interaction, source: str, interval: Interval | 
 
 
 def _span(effect: PairEffect | Interaction, low: float, high: float, source: str) -> Number | None:
-    """The interval of an effect; None if its printed ends are equal."""
+    """The interval of an effect; None if both ends are printed alike."""
     least = significant(min(low, high), _DIGITS).decimals if effect.scale == "ratio" else _DECIMALS
     shown = interval_of(low, high, least)
     middle = (low + high) / 2
@@ -153,7 +154,8 @@ def _interaction_row(one: Interaction) -> tuple[Value, ...]:
 
 
 def _grids(case: CaseResult, whole: Effects) -> Iterator[tuple[str, Grid]]:
-    """The metric by its factors, and the better level of each factor except the one along x."""
+    """A heat map of the metric, and for each factor except the one along x a matrix of its better
+    levels."""
     names = sorted(whole.pairs, key=lambda name: name == case.layout.x)
     yield "heat", _heat(case, whole, (names[-1], names[0]))
     if len(names) > 2:
@@ -165,12 +167,13 @@ def _grids(case: CaseResult, whole: Effects) -> Iterator[tuple[str, Grid]]:
 
 
 def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
-    """The metric by two factors; each combination of the other factors has its own grid."""
+    """The metric at each combination of two factors; each combination of the remaining factors has
+    its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in by]
     metric = whole.metric
     values = [one.value(metric) for found in case.panels for one in found.panel.cells.values()]
-    # One unit for all grids, so that shades and numbers compare.
+    # All grids use one unit, so that shades and numbers can be compared.
     scale = scale_of(metric.unit, [value for value in values if value is not None])
     cells = tuple(
         GridCell(
@@ -196,11 +199,11 @@ def _heat(case: CaseResult, whole: Effects, by: tuple[str, str]) -> Grid:
 
 
 def _winners(case: CaseResult, whole: Effects, factor: str, by: tuple[str, str]) -> Grid:
-    """The best level of a factor, by the levels of two other factors; each combination of the rest
-    has its own grid."""
+    """The best level of a factor at each combination of two other factors; each combination of the
+    remaining factors has its own grid."""
     columns, rows = by
     held = [name for name in whole.pairs if name not in (factor, *by)]
-    # A factor with three levels or more has several pairs with the same contexts.
+    # Pairs of levels can have the same contexts, so each context is kept once.
     contexts = {tuple(sorted(c.items())): c for pair in whole.pairs[factor] for c in pair.contexts}
     cells = tuple(
         GridCell(
@@ -227,7 +230,8 @@ def _winners(case: CaseResult, whole: Effects, factor: str, by: tuple[str, str])
 
 
 def _judged(pairs: Sequence[PairEffect], context: Treatment) -> tuple[str, str]:
-    """The kind of a cell, and its text: the better level, "=" or "?"."""
+    """The kind of a cell and its text: the better level, "=" if levels are equal, "?" if it is
+    undecided."""
     found = {
         (pair.level, pair.base): row
         for pair in pairs
@@ -244,6 +248,6 @@ def _judged(pairs: Sequence[PairEffect], context: Treatment) -> tuple[str, str]:
 
 
 def _is_ahead(level: Level, found: Mapping[tuple[Level, Level], Comparison]) -> bool:
-    """Whether a level is better than, or the same as, every other one."""
+    """Whether a level is better than or equal to every other level."""
     own = [row for pair, row in found.items() if level in pair]
     return all(row.winner == level or row.outcome == "same" for row in own)

@@ -18,7 +18,7 @@ _FINDINGS: tuple[Finding, ...] = ("confirmed", "refuted", "undecided")
 
 
 def expectations_table(found: Sequence[CheckedExpectation]) -> Table:
-    """One row for each expectation, with the number of cells for each finding."""
+    """One row for each expectation, with the number of settings for each finding."""
     groups = (
         Group("Expected"),
         Group("At"),
@@ -40,7 +40,7 @@ def _row(one: CheckedExpectation) -> tuple[Value, ...]:
 
 
 def claim_text(one: CheckedExpectation) -> str:
-    """Only the claim: "completion time is lower with nexus-5010 than with arista-7124s"."""
+    """The claim, such as "completion time is lower with nexus-5010 than with arista-7124s"."""
     expected = one.expected
     if expected.that:
         return bound_text(expected.that, one.metric)
@@ -52,7 +52,8 @@ def claim_text(one: CheckedExpectation) -> str:
 
 
 def _side(levels: Mapping[str, Level]) -> str:
-    """The levels of one side of the claim; numbers and on/off levels with their factor."""
+    """The levels on one side of the claim; a level such as a number or "on" is preceded by its
+    factor."""
     return listed(
         [
             f"{name} {level}" if says_little(level) else level
@@ -62,7 +63,8 @@ def _side(levels: Mapping[str, Level]) -> str:
 
 
 def expectation_text(one: CheckedExpectation) -> str:
-    """The claim, where it was expected, and where it does not hold."""
+    """The claim, the levels at which it was expected, and the settings in which it does not
+    hold."""
     where = at_text(one.expected.at, one.partly)
     text = f"{claim_text(one)} at {where}" if where else claim_text(one)
     settings = len(one.places)

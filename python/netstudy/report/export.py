@@ -1,7 +1,7 @@
 """Cells for other programs, one row each: CSV, JSON, Markdown.
 
-CSV has the factors under their names and the exported metrics; a value that was not measured is an
-empty field. JSON has every metric, its interval, and the number of its runs.
+CSV has a column for each factor and each exported metric; a value that was not measured is an empty
+field. JSON has every metric with its interval, and the number of runs of each cell.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from netstudy.study.levels import columns_of_factors, level_text
 from netstudy.units import format_number
 
 CASES = "cases"
-"""Column with the test cases that use a cell, if the study has several."""
+"""Name of the column with the test cases of a cell; only if the study has several test cases."""
 
 
 def to_csv(table: CellTable, *, raw: bool = False) -> str:
-    """One header line, then one line for each cell, in the order of the levels. `raw`: names that
-    a spreadsheet would take for formulas are not escaped."""
+    """One header line, then one line for each cell, in the order of the levels. With `raw`, names
+    that a spreadsheet would take for formulas are not escaped."""
     metrics = exported(table)
     values = [metric.name for metric in metrics]
     lines: list[list[object]] = [[*_cases(table), *_factor_columns(table, values), *values]]
@@ -36,13 +36,14 @@ def to_csv(table: CellTable, *, raw: bool = False) -> str:
 
 
 def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
-    """The column names of the factors, distinct from all other columns, as in Parquet."""
+    """The column names of the factors, changed where they would equal another column's name, as in
+    Parquet."""
     return columns_of_factors(table.factors, (CASES, *values))
 
 
 def exported(table: CellTable) -> tuple[Metric, ...]:
-    """The metrics with a column: of the workload, named by the study, and node metrics that any run
-    measured."""
+    """The metrics with a column: exported metrics of the workload, metrics that the study names,
+    and all node metrics that any run measured."""
     return tuple(dict.fromkeys((*_named(table), *table.measured(table.of_nodes))))
 
 
@@ -60,7 +61,8 @@ def _cases(table: CellTable) -> list[str]:
 
 
 def _cases_of(row: CellRow) -> str:
-    """Names of the cell's test cases, separated by semicolons because a name may contain blanks."""
+    """The names of the test cases that use a cell, separated by semicolons because names may
+    contain blanks."""
     return "; ".join(row.cases)
 
 
@@ -87,7 +89,8 @@ def as_data(table: CellTable) -> dict[str, Any]:
 
 
 def requirements_as_data(found: Sequence[CheckedRequirement]) -> list[dict[str, Any]]:
-    """The requirements of a study, their levels, the outcome, and the value of the worst cell."""
+    """The requirements of a study, each with its levels, its outcome and the value of the worst
+    cell."""
     return [
         {
             "that": f"{one.bound.metric} {one.bound.sign} {format_number(one.bound.value)}",
@@ -137,9 +140,9 @@ def _rounded(row: CellRow, metric: Metric) -> Number | None:
 
 
 def to_markdown(table: CellTable) -> str:
-    """The same rows as a pipe table, rounded for reading, each value with the half width of its
-    interval, without node metrics that the study does not name. Headings are the names of metrics,
-    which include the units."""
+    """A pipe table for people: one row for each cell, with rounded values and the half widths of
+    their intervals. Node metrics that the study does not name are left out. Headings are the names
+    of metrics, which include the units."""
     metrics = _named(table)
     values = [metric.name for metric in metrics]
     cases = _cases(table)

@@ -31,18 +31,18 @@ from netstudy.report.tables import Table
 from netstudy.study import outcome
 
 _TABLES = "the tables and cells.csv"
-"""The places where the values of figures are, for sentences."""
+"""Where a reader finds the values of figures, as a phrase for sentences."""
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A chart in a wide and a narrow size, or a drawing in a single one.
+    """A chart, which exists in a wide and a narrow size, or a drawing, which has a single size.
 
     A chart is rendered on first use.
     """
 
     name: str
-    """Name of its file, without the ending."""
+    """Name of the file, without the ending."""
     alt: str
     caption: Sentence | None
     source: charts.Chart | str
@@ -51,7 +51,7 @@ class Figure:
     _drawings: dict[charts.Size, Callable[[], str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Size -> a function that waits for the chart, which another process draws. Other sizes are
+    """Size -> a function that waits until another process has drawn the chart. Other sizes are
     drawn in this process."""
 
     @cached_property
@@ -67,14 +67,14 @@ class Figure:
         return None if isinstance(source, str) else self._drawn(source, charts.NARROW)
 
     def _drawn(self, source: charts.Chart, size: charts.Size) -> str:
-        """The chart, or a drawing that says that the renderer failed on it."""
+        """The SVG text of the chart or, if the renderer failed on it, a drawing that says so."""
         if size in self._drawings:
             return self._drawings[size]() or _lost(self.name)
         return charts.svg(source, size)
 
     @property
     def is_lost(self) -> bool:
-        """Whether the renderer failed on it, for a page of any size."""
+        """Whether the renderer failed on this figure in any size."""
         return any(drawing() == rendering.LOST for drawing in self._drawings.values())
 
     def specification(self, size: charts.Size) -> str | None:
@@ -83,12 +83,13 @@ class Figure:
         return None if isinstance(source, str) else charts.specification(source, size)
 
     def drawn_by(self, size: charts.Size, drawing: Callable[[], str]) -> None:
-        """Let another process draw the chart of a size: `drawing` waits until it is drawn."""
+        """Sets who draws the chart in a size: `drawing` waits for another process and returns the
+        SVG text."""
         self._drawings[size] = drawing
 
     @cached_property
     def live(self) -> Mapping[str, Any] | None:
-        """The data of an interactive chart in the page; None for a drawing."""
+        """The data of the interactive chart in the page; None for a drawing."""
         source = self.source
         return None if isinstance(source, str) else live.payload(source)
 
@@ -159,7 +160,8 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
 def _metric_figure(
     case: CaseResult, shown: ShownFigure, key: str, margin_pct: float | None
 ) -> Figure | None:
-    """A metric against x in each panel that has it; None if no panel has a value."""
+    """The figure of a metric against x, with all panels that have values; None if no panel has
+    any."""
     metric = shown.metric
     measured = [found for found in case.panels if _is_measured(found.panel, metric)]
     if not measured:
@@ -178,7 +180,8 @@ def _metric_figure(
 
 
 def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
-    """Whether a figure applies to a test case that has its factors."""
+    """Whether a figure applies to a test case: it must be meant for this case and use only its
+    factors."""
     needed = {*figure.series, *((figure.x,) if figure.x else ())}
     return figure.case in (None, case.name) and needed <= set(case.layout.factors)
 
@@ -187,7 +190,7 @@ def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
 class _AskedFigure:
     figure: Figure
     tables: tuple[Table, ...]
-    """Parameters of its fits, if they are too many for its caption."""
+    """Tables of the fitted parameters, if these are too many for the caption."""
 
 
 def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[_AskedFigure]:
@@ -233,8 +236,8 @@ def _is_measured(panel: Panel, metric: Metric) -> bool:
 
 
 def _curve_figures(case: CaseResult, key: str, told: Collection[str]) -> Iterator[Figure]:
-    """The curves for which a case's runs have samples, one figure for each kind. Kinds in `told`
-    are left out, since the study's own figures show them."""
+    """One figure for each kind of curve for which the runs of a test case have samples. Kinds in
+    `told` are left out, since the study's own figures show them."""
     by_kind: dict[str, list[tuple[Panel, charts.Lines]]] = {}
     for found in case.panels:
         kinds = curves_of(found.panel, found.workload)
@@ -256,7 +259,7 @@ def _curve_figures(case: CaseResult, key: str, told: Collection[str]) -> Iterato
 
 
 def _alt(panel: Panel, metric: Metric) -> str:
-    """A figure in words: metric, axes, and the ends of each line."""
+    """A figure in words: metric, axes, and the first and last value of each line."""
     lines = [
         f"{level_text(level) or metric.title}: {_ends(panel.along_x(level), metric)}"
         for level in panel.series_levels
@@ -281,7 +284,7 @@ def _many_alt(title: str, subtitle: str, drawn: charts.Drawn) -> str:
 
 
 def effect_figures(section: EffectsSection | None, key: str) -> Iterator[Figure]:
-    """The heat map and the matrices of winners of a case."""
+    """The heat map and the matrices of winners of a test case."""
     for name, grid in section.grids if section else ():
         told = "; ".join(
             f"{grid.x} {one.x}, {grid.y} {one.y}{', ' * bool(one.facet)}{one.facet}: {one.text}"
@@ -291,7 +294,7 @@ def effect_figures(section: EffectsSection | None, key: str) -> Iterator[Figure]
 
 
 def reference_figures(case: CaseResult, key: str) -> Iterator[Figure]:
-    """Published values and the study's own, a figure for each metric with published values."""
+    """One figure for each metric with published values: these and the study's own."""
     by_metric: dict[Metric, list[tuple[PanelResult, charts.Drawn]]] = {}
     for found in case.panels:
         if found.reference is not None:

@@ -1,4 +1,4 @@
-"""The parameters of laws that were fitted in a figure: in words, or as a table if there are
+"""The parameters of the laws that are fitted in a figure: in words, or as tables if there are
 many."""
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from netstudy.report.tables import Group, Table, Value, bare_percent, numeric_le
 from netstudy.wire import Treatment
 
 SECONDS = {"s": 1.0, "ms": 1e-3, "µs": 1e-6}
-"""Units of times that a size law may have."""
+"""Unit of a time -> seconds, for the metrics of size laws."""
 _DIGITS = 3
 _SHORT_S = 0.1
 """Latencies below this are given in milliseconds."""
 WORDS_MAX = 2
-"""The most fits in a figure's caption; more are in a table."""
+"""Up to this many fits are described in a figure's caption; more are in a table."""
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A parameter in the form that is shown, such as a bandwidth instead of a time per byte."""
+    """A parameter as the report shows it, such as a bandwidth instead of a time per byte."""
 
     name: str
     unit: str
@@ -37,18 +37,18 @@ class Shown:
 
 @dataclass(frozen=True, eq=False)
 class SeriesFit:
-    """A law through the runs of one line of a figure."""
+    """A law fitted to the runs of one line of a figure."""
 
     held: Treatment
-    """The levels of its panel."""
+    """The levels of the panel."""
     series: str
     metric: Metric
     fitted: Fitted
     errors_pct: Mapping[str, float]
-    """Level along x -> the law minus the cell's value, in percent of the value."""
+    """Level along x -> error of the law: law minus cell value, in percent of the cell value."""
 
     def shown(self) -> list[Shown]:
-        """Its parameters."""
+        """The parameters of the law."""
         scale = SECONDS.get(self.metric.unit)
         return [_shown(one, self.metric.unit, scale) for one in self.fitted.parameters]
 
@@ -73,13 +73,14 @@ class SeriesFit:
 
     @property
     def where(self) -> str:
-        """The levels of its panel, and its line."""
+        """The levels of the panel, and the name of the line."""
         held = [f"{name}={level}" for name, level in self.held.items()]
         return ", ".join([*held, *([self.series] if self.series else [])])
 
     @property
     def doubt(self) -> str:
-        """A sentence that the points do not follow the law, if a negative parameter shows this."""
+        """A sentence that says that the points do not follow the law, if a negative parameter shows
+        this."""
         names = self.fitted.meaningless
         if not names:
             return ""
@@ -104,7 +105,7 @@ def _times(one: Parameter, factor: float) -> tuple[float, Interval | None]:
 
 
 def _bandwidth(one: Parameter, scale: float) -> Shown:
-    """The bandwidth for a time per byte."""
+    """The bandwidth that corresponds to a time per byte."""
 
     def mbps(each: float) -> float:
         return 8 / (each * scale) / 1e6
@@ -124,7 +125,8 @@ def _words(one: Shown) -> str:
 
 
 def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Table]:
-    """One table for each law, a row for each line; none if the caption has all parameters."""
+    """One table for each law, with one row for each line; no tables if the caption has all
+    parameters."""
     if len(found) <= WORDS_MAX:
         return
     laws = list(LAWS)
@@ -154,7 +156,7 @@ def fits_tables(found: Sequence[SeriesFit], title: str, key: str) -> Iterator[Ta
 
 
 def _notes(rows: Sequence[SeriesFit]) -> Iterator[str]:
-    """Each doubt once, with the series that it concerns."""
+    """Each doubt once, with the lines that it concerns."""
     for text in dict.fromkeys(one.doubt for one in rows if one.doubt):
         own = [one.where for one in rows if one.doubt == text]
         yield f"{listed(own)}: {text}" if len(own) < len(rows) else text

@@ -1,4 +1,4 @@
-"""The drawings at the head of a report: the test bed, and the work of its hosts."""
+"""The drawings at the head of a report: the test bed, and the work that its hosts do."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from netstudy.wire import Run
 
 
 def bed_figure(runs: Sequence[Run]) -> Figure | None:
-    """The network of the runs, if it is known."""
+    """A drawing of the test bed; None if the network is not known."""
     if not any(run.network.nodes for run in runs):
         return None
     return Figure("testbed", test_bed_alt(runs), say("The test bed."), test_bed(runs))
 
 
 def workload_figure(page: WorkloadPage, runs: Sequence[Run]) -> Figure | None:
-    """The work of the hosts; None if the workload has no drawing."""
+    """A drawing of the work that the hosts do; None if the workload has none."""
     if page.illustration is None:
         return None
     drawn = page.illustration

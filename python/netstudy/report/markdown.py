@@ -1,4 +1,5 @@
-"""Text and tables as Markdown, and the generated part of a page, between markers."""
+"""Writes text and tables as Markdown, and replaces the generated part of a page, between two
+markers."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ _SPECIAL = re.compile(r"([\\|*`\[\]])")
 
 
 def text(value: Value | str) -> str:
-    """Text with Markdown's special characters escaped; code stays code."""
+    """Text with Markdown's special characters escaped; names that are code are written as code."""
     if isinstance(value, Sentence):
         return "".join(text(part) for part in value.parts)
     if isinstance(value, Name) and value.code:
@@ -24,7 +25,7 @@ def text(value: Value | str) -> str:
 
 
 def pipe_table(table: Table) -> str:
-    """A pipe table; the two levels of its header become one."""
+    """A pipe table. A header with two levels becomes one line: "heading, sub-heading"."""
     heads = [head for group in table.groups for head in _heads(group)]
     columns = list(zip(*table.rows, strict=True)) or [()] * len(heads)
     numeric = [any(isinstance(value, Number) for value in column) for column in columns]
@@ -46,16 +47,16 @@ def _heads(group: Group) -> list[str]:
 
 
 def replace_between(page: Path, begin: str, end: str, body: str) -> None:
-    """Put text between the markers of a page; the rest of the page stays as it is.
+    """Replace the text between the two markers of a page; the rest of the page stays as it is.
 
-    Raises StudyError, without a change, if the page cannot be read or lacks a marker.
+    Raises StudyError if the page cannot be read or lacks a marker; the page is then unchanged.
     """
     before, after = _around(page, begin, end)
     write_atomic(page, f"{before}{begin}\n\n{body}\n\n{end}{after}".encode())
 
 
 def _around(page: Path, begin: str, end: str) -> tuple[str, str]:
-    """The text before and after the markers."""
+    """The text before the first marker and after the second."""
     try:
         content = page.read_text(encoding="utf-8")
     except OSError as error:

@@ -1,4 +1,4 @@
-"""The methods section, with constants from the code that uses them."""
+"""The methods section; its numbers are the constants of the code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
             alpha=plain(ALPHA, 2, "", "level of all tests"),
             power=plain(100 * POWER, 0, "%", "power that further runs aim at"),
         ),
-        # A report explains only the methods that it uses: these sentences may be absent.
+        # The next three are empty if the report does not use these methods.
         *_noise(result),
         *_scale(result),
         *_departures(result),
@@ -78,7 +78,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
 
 
 def samples_of(result: StudyResult) -> str:
-    """The unit compared inside a cell: iterations, runs."""
+    """The items that tests inside a cell compare: iterations or runs."""
     panels = [found for case in result.cases for found in case.panels]
     return panels[0].causes.samples if panels else "runs"
 
@@ -98,7 +98,7 @@ def _published(result: StudyResult) -> list[Sentence]:
 
 
 def _scale(result: StudyResult) -> list[Sentence]:
-    """The effects of scaling link rates."""
+    """The consequences of scaled link rates for the results; empty if rates are not scaled."""
     if result.testbed.scaled_by is None:
         return []
     return [
@@ -113,7 +113,7 @@ def _scale(result: StudyResult) -> list[Sentence]:
 
 
 def _departures(result: StudyResult) -> Iterator[Sentence]:
-    """Settings of the study that the testbed does not impose."""
+    """Settings of the study that the testbed cannot apply."""
     told = "\n".join(result.testbed.environment.get(DEPARTURES, ()))
     if told:
         lines = dict.fromkeys(told.split("\n"))

@@ -1,5 +1,5 @@
-"""Tables of the environments of nodes of real testbeds, and of the changes made to them. Nodes with
-equal environments share a table."""
+"""Tables of the environments of nodes in real testbeds, and of the settings changed there. Nodes
+with equal environments share a table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netstudy.store.folder import CAPTURES
 from netstudy.store.nodes import NODES, Machine, NodeEnvironment, read_node
 
 _MANY = 6
-"""The most nodes that are listed; of more, only the first and the last are given."""
+"""Up to this many names are listed; of more, only the first and the last."""
 
 
 @dataclass(frozen=True)
@@ -26,14 +26,14 @@ class NodeTables:
 
     overview: Table
     tunings: Table
-    """Each command, with the value before and after."""
+    """Each command that changed a setting, with the value before and after it."""
     details: tuple[Table, ...]
     """All settings and features during the runs."""
 
 
 @dataclass(frozen=True)
 class _Alike:
-    """Nodes whose environments differ only in the numbers of interfaces."""
+    """Nodes whose environments differ only in the number of interfaces."""
 
     groups: tuple[str, ...]
     nodes: tuple[str, ...]
@@ -44,7 +44,7 @@ class _Alike:
 
     @property
     def title(self) -> str:
-        """Their groups."""
+        """The groups of the nodes."""
         return ", ".join(self.groups)
 
 
@@ -80,7 +80,8 @@ def _essence(environment: NodeEnvironment) -> str:
 
 def _together(members: Sequence[tuple[NodesAlike, NodeEnvironment]]) -> _Alike:
     told = [one for one, _ in members]
-    # The one with the most interfaces; the others have a subset of them.
+    # The environment with the most interfaces represents all, since the others have a subset of
+    # these.
     _, environment = max(members, key=lambda one: len(one[1].qdiscs))
     return _Alike(
         groups=tuple(dict.fromkeys(one.group for one in told)),
@@ -154,7 +155,7 @@ def _on(offloads: str) -> list[str]:
 
 
 def _queues(qdiscs: str) -> Iterator[str]:
-    """The queue disciplines of each interface; interfaces with equal disciplines are listed
+    """The queue disciplines of the interfaces; interfaces with equal disciplines are listed
     together."""
     found: dict[tuple[str, ...], list[str]] = {}
     kinds: dict[str, list[str]] = {}

@@ -1,9 +1,9 @@
 """Numbers and names as text: the one place where digits and units are chosen for people.
 
 A measured quantity is written in its most readable unit (46 ms, not 46,000 µs), with as many digits
-as its uncertainty allows: one more than the first digit of its margin of error, and never more than
-five. Counts and published values keep their digits. All outputs for people go through here; exports
-for programs have every digit in the metric's own unit.
+as its uncertainty allows: the last one is at most one place after the first digit of the margin of
+error, and there are never more than five. Counts and published values keep their digits. All
+outputs for people use this module. Exports for programs have all digits, in the metric's own unit.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from netstudy.units import format_duration, format_number
 from netstudy.wire import Level
 
 NO_BREAK = "\u00a0"
-"""Goes between a number and its unit, to keep both on one line."""
+"""The character between a number and its unit, which keeps both on one line."""
 MARGIN = " ± "
-"""Goes between a value and the half width of its interval."""
+"""The text between a value and the half width of its interval."""
 MISSING = ""
-"""Shown in a table for a value that was not measured."""
+"""The text in a table for a value that was not measured."""
 
 
 SMALLEST = 4
-"""The most decimals, even for a small value."""
+"""Even small values have at most this number of decimals."""
 _ROUNDING = 1e-12
 """Smaller values are floating-point errors and printed as zero."""
 
@@ -44,16 +44,16 @@ def number_text(value: float, decimals: int) -> str:
 
 
 SIGNIFICANT = 5
-"""The most significant digits of a measured quantity."""
+"""A measured quantity has at most this number of significant digits."""
 
 
 def fitting_decimals(
     value: float, decimals: int, half: float = 0.0, *, refines: bool = False
 ) -> int:
     """The decimals of a measured value: as many as requested, but no more than its uncertainty
-    allows. `half` is the half width of its interval, 0 if unknown. The value has at most one digit
-    more than the first digit of `half`, with `refines` also at least this first digit, and at most
-    five significant digits."""
+    allows. `half` is the half width of the value's interval, or 0 if it is unknown. The last digit
+    is at most one place after the first digit of `half`; with `refines`, it is at least at that
+    place. There are at most five significant digits."""
     if half > 0 and math.isfinite(half):
         first = -_exponent(half)
         decimals = min(max(decimals, first) if refines else decimals, first + 1)
@@ -68,27 +68,27 @@ def _exponent(value: float) -> int:
 
 
 def margin_text(half: float, decimals: int) -> str:
-    """The half width of an interval; at least one unit of the last digit, as it would otherwise
-    look like zero."""
+    """The half width of an interval as text: at least one unit of the last digit, so that it never
+    looks like zero."""
     return number_text(max(half, 10.0**-decimals), decimals)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number for people that is not text yet, so that it can still be written in another unit."""
+    """A number for people, before it becomes text, so that its unit can still be changed."""
 
     values: tuple[float, ...]
     """One value, or both ends of an interval."""
     decimals: int
     half: float = 0.0
-    """Half width of its interval, shown as its margin; 0: none is shown."""
+    """Half width of the interval, shown as "± half"; 0: not shown."""
     mark: str = ""
-    """The mark of a note, behind the number."""
+    """The mark of a footnote, after the number."""
     is_count: bool = False
-    """Whether the value is exact, so that trailing zeros after the point are left out."""
+    """Whether the value is exact; then trailing zeros after the point are left out."""
 
     def __str__(self) -> str:
-        """25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
+        """The quantity as text: 25.5, 25.5 ± 1.2, or 24.3 to 26.7."""
         text = " to ".join(number_text(value, self.decimals) for value in self.values)
         if self.is_count and "." in text:
             text = text.rstrip("0").rstrip(".")
@@ -96,7 +96,7 @@ class Quantity:
         return f"{text}{margin}{self.mark}"
 
     def scaled(self, power: int) -> Quantity:
-        """The same in a unit that is larger by this power of ten."""
+        """The same quantity in a unit that is larger by this power of ten."""
         if not power:
             return self
         factor = 10.0**-power
@@ -104,23 +104,23 @@ class Quantity:
         return replace(self, values=values, half=self.half * factor, decimals=self.decimals + power)
 
     def in_unit(self, unit: str) -> str:
-        """The text with its unit, in the most readable unit of its kind."""
+        """The text of the quantity in its most readable unit, with this unit."""
         scale = scale_of(unit, self.values)
         return with_unit(str(self.scaled(scale.power)), scale.unit)
 
 
 def measured(value: float, decimals: int, half: float = 0.0, *, refines: bool = False) -> Quantity:
     """A measured value with the digits that its uncertainty allows, without its margin. With
-    `refines` it has more decimals than requested if the margin would otherwise be printed as zero.
-    A whole number without known uncertainty and without requested decimals is a count, which keeps
-    its digits."""
+    `refines`, it may have more decimals than requested, so that its margin is not printed as zero.
+    A whole number is taken for a count and keeps all digits if no uncertainty is known and no
+    decimals are requested."""
     is_count = not decimals and not half and float(value).is_integer()
     fitting = decimals if is_count else fitting_decimals(value, decimals, half, refines=refines)
     return Quantity((value,), fitting, is_count=is_count)
 
 
 def interval_of(low: float, high: float, decimals: int, mark: str = "") -> Quantity | None:
-    """An interval; None if it has no width, or if its printed ends are equal."""
+    """An interval as a quantity; None if it has no width, or if both ends are printed alike."""
     half = (high - low) / 2
     if half <= _ROUNDING * max(abs(low), abs(high)):
         return None
@@ -132,7 +132,7 @@ def interval_of(low: float, high: float, decimals: int, mark: str = "") -> Quant
 
 @dataclass(frozen=True)
 class Scale:
-    """A unit for people, as a power of ten of the unit of the values."""
+    """A unit for people, and the power of ten by which it is larger than the unit of the values."""
 
     unit: str
     power: int = 0
@@ -151,18 +151,18 @@ _TIMES = _Units(("ns", "µs", "ms", "s"), 1e3)
 _KINDS = (
     _TIMES,
     _Units(("bit/s", "kbit/s", "Mbit/s", "Gbit/s", "Tbit/s"), 1e4),
-    _Units(("B", "kB", "MB", "GB", "TB"), 1e4),  # packets are in bytes: 1,460 B
+    _Units(("B", "kB", "MB", "GB", "TB"), 1e4),  # 1,460 B, not 1.46 kB
 )
 _LEAST = 0.1
 """Smaller values are written in a smaller unit."""
 _LEAST_BESIDE, _MOST_BESIDE = 0.01, 1e5
-"""If large and small values share a unit, a smaller unit is taken until the small values reach the
-first limit, as long as the large ones stay below the second."""
+"""If large and small values share a unit, it is made smaller until the smallest value reaches the
+first limit, as long as the largest stays below the second."""
 
 
 def scale_of(unit: str, values: Iterable[float]) -> Scale:
-    """The most readable unit for these values, all in `unit`; units other than of times, rates and
-    sizes are kept."""
+    """The most readable unit for these values, which are all in `unit`. Only units of times, rates
+    and sizes change."""
     kind = next((one for one in _KINDS if unit in one.names), None)
     sizes = [abs(value) for value in values if value and math.isfinite(value)]
     if kind is None or not sizes:
@@ -190,13 +190,13 @@ def exact_text(value: float, unit: str) -> str:
 
 
 MOST = 6
-"""Most decimals that are used to distinguish values."""
+"""At most this number of decimals is used to distinguish values."""
 
 
 def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) -> int:
-    """Decimals of values in one column: `least`, or as many more as needed for values with disjoint
-    intervals to differ in print. Each span is a value with the ends of its interval; without
-    repetitions, both ends are the value."""
+    """The decimals for a column: the fewest, from `least` on, with which values with disjoint
+    intervals look different. Each span has a value and the two ends of its interval; without
+    repetitions, all three are equal."""
     ordered = sorted(spans)
     apart = [
         (one, other)
@@ -215,13 +215,13 @@ def telling_decimals(spans: Sequence[tuple[float, float, float]], least: int) ->
 
 
 _NEIGHBOURS = 3
-"""Number of next larger values with which each value is compared, since these may be printed as
+"""Each value is compared with this number of next larger values, since only close values can look
 equal."""
 
 
 def small_decimals(values: Iterable[float], least: int) -> int:
-    """Decimals of values in one column: `least`, or enough to give the smallest value, if below
-    one, two significant digits. At most two in a column with large values."""
+    """The decimals for a column: `least`, or enough to print the smallest value with two
+    significant digits if it is below 1. A column with large values has at most two decimals."""
     sizes = [abs(float(f"{value:.1e}")) for value in values if value]
     if not sizes:
         return least
@@ -249,28 +249,28 @@ def significant_text(value: float, digits: int) -> str:
 
 
 def with_unit(text: str, unit: str) -> str:
-    """The text with its unit, kept on one line; in a sentence a rate is "382.1 a second"."""
+    """A number with its unit, kept on one line; the unit 1/s is written as "382.1 a second"."""
     words = f"a{NO_BREAK}second" if unit == "1/s" else unit
     return f"{text}{NO_BREAK}{words}" if unit else text
 
 
 def p_text(value: float) -> str:
-    """A p value with three decimals; smaller ones as a bound."""
+    """A p value with three decimals; "<0.001" if it is smaller."""
     return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def level_text(level: Level | None) -> str:
-    """A level as tables print it; empty without a factor."""
+    """A level as tables print it; empty for None."""
     return MISSING if level is None else levels.level_text(level)
 
 
 def duration_text(duration_ns: int) -> str:
-    """A duration in the shortest exact unit, micro with its own sign."""
+    """A duration in the unit with the shortest exact text, with "µs" instead of "us"."""
     return format_duration(duration_ns).replace("us", "µs")
 
 
 def counted(factor: str, text: str) -> str:
-    """A level of a factor in a sentence: "23 servers", "1 server", "rate 600"."""
+    """A level together with its factor, for a sentence: "23 servers", "1 server", "rate 600"."""
     one = _singular(factor)
     if one is None:
         return f"{factor}{NO_BREAK}{text}"
@@ -278,7 +278,7 @@ def counted(factor: str, text: str) -> str:
 
 
 def are_several(factor: str, level: Level | None) -> bool:
-    """Whether a level as a noun phrase is a plural: "4 servers"."""
+    """Whether the phrase for a level is a plural, such as "4 servers"."""
     text = level_text(level)
     return says_little(text) and text != "1" and _singular(factor) is not None
 
@@ -286,11 +286,12 @@ def are_several(factor: str, level: Level | None) -> bool:
 _ENDINGS_OF_ONE = ("ss", "us", "is", "bias", "alias", "dns", "tls", "os", "series")
 """Endings of factor names in s that are not plurals: loss, bus, basis, qos."""
 _PLURALS = ("cpus", "gpus", "vcpus")
-"""Plurals that have one of these endings nevertheless."""
+"""Words that are plurals although they have one of these endings."""
 
 
 def _singular(factor: str) -> str | None:
-    """The singular of the things that a factor counts; None for a factor that counts nothing."""
+    """The singular of a factor's name if it is a plural, such as "server" for "servers"; else
+    None."""
     is_plural = factor.endswith(_PLURALS) or not factor.endswith(_ENDINGS_OF_ONE)
     if not factor.endswith("s") or not is_plural:
         return None
@@ -301,14 +302,15 @@ _SAYS_LITTLE = ("on", "off", "yes", "no", "none", "true", "false")
 
 
 def full_level(factor: str, level: Level | None) -> str:
-    """A level without its factor as context: numbers, on/off levels and letters name the factor."""
+    """A level for texts that do not mention its factor: numbers, on/off levels and single letters
+    get the factor's name."""
     text = level_text(level)
     return counted(factor, text) if says_little(text) else text
 
 
 def headed_level(factor: str, level: Level | None) -> str:
-    """The level as a column heading. The line may break between factor and level, but not between a
-    number and its unit."""
+    """A level as the heading of a column. The line may break between factor and level, but not
+    between a number and its unit."""
     own = level_text(level).replace(NO_BREAK, " ")
     full = full_level(factor, level).replace(NO_BREAK, " ")
     return full.replace(own, own.replace(" ", NO_BREAK))
@@ -320,7 +322,7 @@ def says_little(text: str) -> bool:
 
 
 def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[str]:
-    """Levels as the shortest list of spans, "1, 3 to 6", given all levels in order."""
+    """The chosen levels as spans, "1, 3 to 6"; `of` has all levels in order."""
     found: list[str] = []
     run: list[Level | None] = []
     for level in of:
@@ -333,8 +335,7 @@ def spans(chosen: Sequence[Level | None], of: Sequence[Level | None]) -> list[st
 
 
 def _span(run: Sequence[Level | None]) -> list[str]:
-    """The ends of a long sequence as a span, or the levels of a short sequence one by one, so that
-    a list of spans has only one "and"."""
+    """A run of levels: as "first to last", or one by one if there are fewer than three."""
     if len(run) < 3:
         return [level_text(level) for level in run]
     return [f"{level_text(run[0])} to {level_text(run[-1])}"]

@@ -33,13 +33,13 @@ _HTML, _MARKDOWN, _PDF, _FIGURES = "report.html", "report.md", "report.pdf", "fi
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """Paths of a written report."""
+    """The paths of the files of a report."""
 
     html: Path
     md: Path
     figures: tuple[Path, ...]
     pdf: Path | None = None
-    """None: no PDF was asked for."""
+    """None: no PDF was requested."""
     lost: tuple[str, ...] = ()
     """Names of the figures on which the renderer failed."""
 
@@ -61,7 +61,8 @@ def write_report(
     with_png: bool = False,
     with_pdf: bool = False,
 ) -> ReportFiles:
-    """Write report.html, report.md and figures/*.svg into the folder, or into another one.
+    """Write report.html, report.md and figures/*.svg into the results folder, or into the folder
+    `into`.
 
     `on_phase` is called with the name of each phase. `draw` makes SVG from specifications.
     `is_static` leaves the drawing library out of the page, `with_png` writes each figure as PNG
@@ -75,7 +76,7 @@ def write_report(
     if with_pdf:
         typst.check()
     cases = []
-    for case in case_sections(result):  # analyses a case while the charts of earlier ones are drawn
+    for case in case_sections(result):  # meanwhile, earlier cases are drawn
         cases.append(case)
         _begin_drawing(case, draw, (charts.WIDE, charts.NARROW) if is_static else (charts.WIDE,))
     on_phase("drawing")
@@ -98,7 +99,8 @@ def write_report(
 
 
 def _begin_drawing(case: CaseSection, draw: Draw, sizes: Iterable[charts.Size]) -> None:
-    """Starts drawing the charts of a test case; its figures wait for them on first use."""
+    """Starts drawing the charts of a test case. A figure waits for its chart when it is first
+    used."""
     for size in sizes:
         wanted = [(one, of) for one in case.figures() if (of := one.specification(size))]
         drawings = cache(draw([specification for _, specification in wanted]))
@@ -131,14 +133,14 @@ def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ..
     if draw is not None:
         images = zip(drawn, draw([*drawn.values()])(), strict=True)
         files |= {path.with_suffix(".png"): b64decode(one) for path, one in images if one != LOST}
-    with ThreadPoolExecutor() as pool:  # a disk needs as long for many files together as for one
+    with ThreadPoolExecutor() as pool:  # parallel writes take as long as one
         list(pool.map(partial(write_atomic, within=to), files, files.values()))
     return tuple(drawn)
 
 
 def render_html(doc: Document, *, is_static: bool = False) -> str:
-    """The whole page, with its style, script and figures; unless it is static, with the library for
-    interactive figures."""
+    """The whole page with style, scripts and figures. Unless it is static, it contains the library
+    for interactive figures."""
     environment = _templates(escapes=True)
     environment.tests["number"] = lambda value: isinstance(value, Number)
     environment.filters["inline"] = _inline_svg
@@ -161,8 +163,8 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
 
 
 def _without_source(sources: list[str], value: object) -> str:
-    """A value of a table. The source of a number is appended to `sources` instead, in the order of
-    the page."""
+    """The HTML of a value in a table, without its source. The sources of numbers are appended to
+    `sources`, in the order of the page."""
     if not isinstance(value, Number):
         return escape(value)
     sources.append(value.source)
@@ -170,7 +172,7 @@ def _without_source(sources: list[str], value: object) -> str:
 
 
 def render_markdown(doc: Document) -> str:
-    """The whole page, with pipe tables; its figures are separate files."""
+    """The whole report as Markdown, with pipe tables; figures are separate files."""
     environment = _templates(escapes=False)
     environment.filters["md"] = text
     environment.filters["md_table"] = pipe_table
@@ -178,7 +180,7 @@ def render_markdown(doc: Document) -> str:
 
 
 def render_typst(doc: Document) -> str:
-    """The source of the PDF, with its figures."""
+    """The typst source of the PDF, with the figures."""
     environment = _templates(escapes=False)
     environment.filters["typ"] = typst.content
     environment.filters["typ_literal"] = typst.literal

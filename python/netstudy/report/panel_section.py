@@ -43,26 +43,27 @@ class DistributionSection:
 
 @dataclass(frozen=True)
 class PanelSection:
-    """One combination of held levels of a test case."""
+    """The section of one panel: one combination of held levels of a test case."""
 
     id: str
     heading: str
     results: Table | None
-    """None: the study's own tables show it."""
+    """The main table; None if the study's own tables show the results."""
     detail: Table | None
-    """The metrics that `results` leaves out; None without any."""
+    """A table of the metrics that `results` leaves out; None if there are none."""
     distributions: tuple[DistributionSection, ...]
-    """One for each quantity that has samples."""
+    """A section for each quantity that has samples."""
     observations: tuple[Sentence, ...]
     verdicts: tuple[Table, ...]
-    """The deciding metric first; the others after it."""
+    """Tables of verdicts, that of the deciding metric first."""
     causes: Table | None
-    """None: no link of the chain can be tested."""
+    """The tests of the causal chain; None if no link can be tested."""
     accounts: Table | None
     explanation: tuple[Sentence, ...]
     conclusion: tuple[Point, ...]
     agreement: tuple[Table, ...]
-    """Agreement of the study's own and published values: by metric, and by ratio."""
+    """How well the study's own values agree with published ones: a table of metrics and one of
+    ratios."""
     references: tuple[Table, ...]
     reference_text: tuple[Sentence, ...]
 
@@ -70,10 +71,10 @@ class PanelSection:
 def panel_section(
     found: PanelResult, case: CaseResult, key: str, result: StudyResult, *, is_tabled: bool
 ) -> PanelSection:
-    """The section of a panel; `is_tabled`: the study has tables of its own for the results."""
+    """Makes the section of a panel. `is_tabled`: the study asks for its own tables of results."""
     panel = found.panel
     held = in_panel(panel)
-    # A metric without any value in this panel would be an empty column.
+    # Metrics without any value in this panel are left out: their columns would be empty.
     rest = [one for one in _rest(result) if _is_measured(panel, one)]
     return PanelSection(
         id=key,
@@ -110,7 +111,8 @@ def _distributions(
 
 
 def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
-    """The links of the chain; None if none can be tested, which the text states."""
+    """The table of the links of the causal chain; None if no link can be tested (the text says
+    so)."""
     if not found.causes.testable():
         return None
     caption = say("Links of the causal chain{held}", held=held)
@@ -118,7 +120,7 @@ def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
 
 
 def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
-    """The account of time, if samples allow one."""
+    """The table of where the time goes; None if the samples do not allow it."""
     waiting = found.workload.waiting
     if waiting is None or not found.causes.accounts:
         return None
@@ -127,14 +129,13 @@ def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
 
 
 def _rest(result: StudyResult) -> list[Metric]:
-    """The metrics that the main table leaves out, so that every metric with a value is in a
-    table."""
+    """The metrics that the main table leaves out; a second table has them."""
     known = (*result.cells.metrics, *result.cells.asked)
     return [metric for metric in known if metric not in result.headline]
 
 
 def _is_measured(panel: Panel, metric: Metric) -> bool:
-    """Whether any cell of the panel has a value of it."""
+    """Whether any cell of the panel has a value of the metric."""
     return any(cell.value(metric) is not None for cell in panel.cells.values())
 
 
@@ -160,7 +161,7 @@ def _agreement_tables(found: PanelResult, key: str) -> Iterator[Table]:
 
 
 def _references(found: PanelResult, case: CaseResult, key: str) -> Iterator[Table]:
-    """Comparisons of published values with the study's own, one table for each metric; the deciding
+    """One table for each metric with published values, compared with the study's own; the deciding
     metric first."""
     reference = found.reference
     if reference is None:

@@ -1,9 +1,9 @@
 """Formats a table with its two-level header as lines of plain text, for any width from 40 columns
 on.
 
-A table that is too wide is split into parts, each with the row headers; a group of columns that is
-too wide by itself is split too, and long cells are wrapped. Nothing is cut: a single word that is
-longer than the width, such as a path, is printed in full.
+A table that is too wide is split into several below each other, each with the row headers. A single
+group of columns that is too wide is split as well, and long cells are wrapped. Nothing is cut: a
+single word that is longer than the width, such as a path, is printed in full.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ from netstudy.report.refs import Name, Number
 from netstudy.report.tables import Group, Table, Trend, Value
 
 SUB_WIDTH = 9
-"""Width at which sub-headings of narrow columns are wrapped, so that level names do not widen the
-columns."""
+"""Sub-headings of narrow columns are wrapped at this width, so that long level names do not widen
+the columns."""
 GAP = "  "
 
 Segment = tuple[str, Value]
-"""Padded text, and the value that it prints; None for headers and gaps."""
+"""Padded text, and the value that it shows; the value is None for headers and gaps."""
 Spelling = Callable[[str], str]
-"""Replaces characters that the output cannot print."""
+"""A function that replaces characters that the output cannot print."""
 
 
 @dataclass(frozen=True)
 class _Column:
-    """One column: its sub-heading and its values, with the lines of text of each."""
+    """One column: its sub-heading, its values, and the lines of text of each value."""
 
     label: str
     values: tuple[Value, ...]
@@ -37,8 +37,8 @@ class _Column:
 
     @property
     def sub_lines(self) -> list[str]:
-        """The sub-heading, wrapped at the width of the values; inside words, or between a number
-        and its unit, only if necessary."""
+        """The sub-heading, wrapped at the width of the values. Words, and numbers with their units,
+        are broken only if necessary."""
         widest = max((len(line) for cell in self.lines for line in cell), default=0)
         width = max(SUB_WIDTH, widest)
         lines = _wrapped(self.label, width)
@@ -48,7 +48,7 @@ class _Column:
 
     @property
     def width(self) -> int:
-        """The longest line of its sub-heading and values."""
+        """The length of the longest line of the sub-heading and the values."""
         return max(
             (len(line) for cell in (self.sub_lines, *self.lines) for line in cell), default=1
         )
@@ -64,17 +64,18 @@ class _Column:
 
 @dataclass(frozen=True)
 class _Block:
-    """A group, or part of one, with its part of every row."""
+    """A group of columns, or some columns of a group."""
 
     heading: str
-    """The metric with its unit."""
+    """The heading of the group, with the unit."""
     is_single: bool
     """Whether there are no sub-headings."""
     columns: tuple[_Column, ...]
 
     @property
     def widths(self) -> list[int]:
-        """The width of each column; widened so that the longest word of the heading fits."""
+        """The width of each column. The first is widened if the longest word of the heading would
+        not fit."""
         widths = [column.width for column in self.columns]
         longest = max((len(word) for word in self.heading.split()), default=0)
         lacking = longest - len(GAP.join(" " * width for width in widths))
@@ -82,11 +83,12 @@ class _Block:
 
     @property
     def width(self) -> int:
-        """The whole width."""
+        """The width of all columns and the gaps between them."""
         return sum(self.widths) + len(GAP) * (len(self.widths) - 1)
 
     def head(self, lines: int, sub_lines: int) -> list[str]:
-        """Heading above, sub-headings below, both aligned at the bottom."""
+        """The lines of the heading and, below, of the sub-headings; shorter ones have blank lines
+        above."""
         wrapped = _wrapped(self.heading, self.width)
         if self.is_single:
             return [line.rjust(self.width) for line in _at_bottom(wrapped, lines + sub_lines)]
@@ -106,14 +108,16 @@ class _Block:
 
 
 def text_table(table: Table, width: int) -> str:
-    """The table in parts no wider than `width`; each part repeats the headers of the rows."""
+    """The table as text no wider than `width`; if it must be split, each part repeats the row
+    headers."""
     return "\n".join(
         "".join(text for text, _ in line).rstrip() for line in table_lines(table, width)
     )
 
 
 def table_lines(table: Table, width: int, spelling: Spelling = str) -> Iterator[list[Segment]]:
-    """The lines of the table, each as segments with their values, for an output with colours."""
+    """The lines of the table. Each line is a list of segments with their values, so that an output
+    can colour them."""
     stub = _stub(table, width, spelling)
     rest: list[_Block] = []
     room = width - _width(stub) - (2 * len(GAP) if stub else 0)
@@ -146,8 +150,8 @@ def _groups(table: Table, spelling: Spelling) -> list[tuple[Group, list[_Column]
 
 
 def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
-    """The headers of the rows. They take at most half of the width, if the length of words allows
-    it: they are wrapped, and joined into one column if that is not enough."""
+    """The blocks with the row headers. If possible, they take at most half of the width: they are
+    wrapped or, if that is not enough, joined into one column."""
     groups = _groups(table, spelling)[: table.stub]
     stub = [_block(group, columns, spelling) for group, columns in groups]
     if _width(stub) <= width // 2 or len(groups) == len(table.groups):
@@ -165,8 +169,7 @@ def _stub(table: Table, width: int, spelling: Spelling) -> list[_Block]:
 def _fitting(
     group: Group, columns: Sequence[_Column], room: int, spelling: Spelling
 ) -> Iterator[_Block]:
-    """A group as blocks that fit into the width: its columns are wrapped, then distributed over
-    blocks."""
+    """Splits a group into blocks that fit into the width; its columns are wrapped first."""
     taken: list[_Column] = []
     for column in (_narrow(column, room) for column in columns):
         if taken and _block(group, [*taken, column], spelling).width > room:
@@ -182,7 +185,7 @@ def _block(group: Group, columns: Sequence[_Column], spelling: Spelling) -> _Blo
 
 
 def _narrow(column: _Column, width: int) -> _Column:
-    """The column with its cells wrapped to a width, as far as words allow it."""
+    """The column with its cells wrapped to this width; longer words are not broken."""
     if column.width <= width:
         return column
     lines = tuple(
@@ -201,7 +204,7 @@ def _text(value: Value) -> str:
 
 
 def _aligned(texts: Sequence[str], margin: str) -> list[str]:
-    """The texts of a column, with the values and the margins of error below one another."""
+    """The texts of a column, padded so that values and margins of error are aligned."""
     parts = [text.partition(margin) for text in texts]
     after = max((len(end) for _, sign, end in parts if sign), default=0)
     if not after:
@@ -222,7 +225,8 @@ def _width(blocks: Sequence[_Block]) -> int:
 
 
 def _shown_rows(table: Table, part: Sequence[_Block]) -> list[int]:
-    """All rows, without the row of trends if no column of this part has one."""
+    """The indices of the rows to show: all, but the row of trends only if one of these columns has
+    a trend."""
     columns = [column for block in part for column in block.columns]
     return [
         number

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 
 def title_of(result: StudyResult) -> str:
-    """The study's title, with the scale: scaled rates must not be taken for the study's own."""
+    """The study's title. If link rates are scaled, it has the scale, so that they are not mistaken
+    for the study's rates."""
     title, scale = result.title or result.question, result.testbed.scaled_by
     return f"{title} (all link rates × {scale})" if scale else title
 
@@ -49,7 +50,7 @@ def provenance(folder: Folder, result: StudyResult) -> Sentence:
 
 
 def _when(environment: Mapping[str, Any]) -> Name:
-    """The date of the run, and the machine: 23 November 2026, AMD EPYC (2 CPUs)."""
+    """The date of the run, and the machine: "23 November 2026, AMD EPYC (2 CPUs, 6.1.0)"."""
     started = datetime.fromisoformat(environment["started_utc"])
     machine = environment.get("cpu") or environment.get("machine") or "unknown machine"
     day = f"{started.day} {started:%B %Y}"

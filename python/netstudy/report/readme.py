@@ -32,7 +32,7 @@ README = "README.md"
 
 
 def update_readme(study: Path, results: Path) -> Path:
-    """Write the results into a study's README and the figure of the summary next to it.
+    """Write the results into a study's README, and the summary's figure into a file next to it.
 
     Raises StudyError if the README, its markers or the results are missing.
     """
@@ -49,8 +49,8 @@ def update_readme(study: Path, results: Path) -> Path:
 
 
 def _file_of(figure: Figure) -> str:
-    """The file name of a figure, without characters in the names of node metrics that a link cannot
-    have."""
+    """The file name of a figure, without the characters of node metrics' names that are not allowed
+    in a link."""
     return re.sub(r"[^\w-]+", "-", figure.name) + ".svg"
 
 
@@ -71,7 +71,7 @@ def _sections(doc: Document) -> list[str]:
 
 
 def _tables(tables: Sequence[Table]) -> Iterator[str]:
-    """Each table with its notes; several tables also have captions."""
+    """The tables with their notes and, if there are several, their captions."""
     if len(tables) > 1:
         yield from map(captioned_table, tables)
         return
@@ -81,8 +81,8 @@ def _tables(tables: Sequence[Table]) -> Iterator[str]:
 
 
 def _beside_published(doc: Document) -> Iterator[str]:
-    """Comparisons in which only some values were fitted to the published ones, with the reasons for
-    differences."""
+    """The comparisons with published values that distinguish fitted from predicted values, with the
+    reasons for differences."""
     implied = doc.implied_sizes
     for panel in (panel for case in doc.cases for panel in case.panels):
         marked = [table for table in panel.references if MARK in _columns(table)]

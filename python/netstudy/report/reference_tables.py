@@ -34,11 +34,11 @@ from netstudy.report.tables import (
 from netstudy.units import rough_size
 
 DECIMALS = 2
-"""Decimals of a ratio that is compared with a published ratio, which has few digits itself."""
+"""Decimals of a ratio that is compared with a published ratio; published values have few digits."""
 
 
 MARK = "is"
-"""The column that distinguishes fitted values from predicted ones."""
+"""The heading of the column that says whether a value is fitted or predicted."""
 
 
 def reference_table(
@@ -50,15 +50,15 @@ def reference_table(
     *,
     has_fitted: bool,
 ) -> Table:
-    """Published value, own value, its interval and its error, row by row, grouped by level. With
-    `has_fitted`, also whether a profile was fitted to the value."""
+    """For each x and level: published value, the study's own value with its interval, and the
+    error. With `has_fitted`, also whether a profile was fitted to the published value."""
     agreements = reference.of(metric)
     decimals = _decimals(agreements, metric)
     subs: tuple[str, ...] = ("published", reference.here, "95 % interval", "error %")
     subs += (MARK,) if has_fitted else ()
     groups = [Group(level_text(one.level) or one.metric.title, columns=subs) for one in agreements]
     by_x = [{row.x: row for row in one.rows} for one in agreements]
-    # Only levels with a published value: other tables have the rest.
+    # Only values of x with a published value; other tables have the rest.
     shown = [x for x in panel.x_levels if any(x in rows for rows in by_x)]
     rows = tuple(
         (
@@ -77,7 +77,7 @@ def reference_table(
 
 
 _DIGITS = 3
-"""Fewest digits of a table's smallest value, if it is below one."""
+"""If the smallest value of a table is below 1, it has at least this number of digits."""
 
 
 def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:
@@ -92,7 +92,8 @@ def _decimals(agreements: Sequence[Agreement], metric: Metric) -> int:
 def _beside_cells(
     row: Beside | None, one: Agreement, panel: Panel, here: Here, decimals: int
 ) -> tuple[Value, ...]:
-    """Five cells; the last one says whether the own value was fitted or predicted."""
+    """The five cells of one comparison; the last one says whether the study's own value was fitted
+    or predicted."""
     if row is None:
         return None, None, None, None, None
     place = f"{where(panel.series, one.level)}{where(panel.x, row.x)}"
@@ -144,7 +145,7 @@ def _agreement_row(panel: Panel, one: Agreement) -> tuple[Value, ...]:
 
 
 def ratios_table(panel: Panel, reference: PanelReference, table_id: str) -> Table:
-    """The ratio of two levels at the last x: the published ratio and the study's own."""
+    """The ratio of two levels at the last level of x, as published and in the study."""
     groups = (
         Group("Metric"),
         Group("Levels"),
@@ -174,8 +175,8 @@ def _ratio(value: float | None, source: str, interval: Interval | None = None) -
 
 
 def implied_sizes_table(found: Sequence[ImpliedSize], here: Here) -> Table:
-    """Published times of a size that is off the law of the other sizes, compared with the study's
-    own times at that size and at the implied size."""
+    """Published times of a transfer size that do not fit the law of the other sizes. They are
+    compared with the study's own times at that size and at the size that they imply."""
     first = found[0]
     names = [name for name in first.at if len({level_text(one.at[name]) for one in found}) > 1]
     unit = first.metric.unit

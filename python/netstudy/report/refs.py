@@ -1,8 +1,8 @@
-"""Sentences whose every number is a reference to a cell or a formula.
+"""Sentences in which every number is a reference to a cell or a formula.
 
-`say` joins a template of plain words with references. The template itself must not contain a digit,
-so that no number can be typed into prose; a reference knows the source of its value and shows it in
-HTML. The same sentence serves HTML, Markdown and the terminal.
+`say` joins a template of plain words with references. The template must not contain a digit, so
+that no number can be typed by hand. A reference knows the source of its value, and HTML shows this
+source. The same sentence serves HTML, Markdown and the terminal.
 """
 
 from __future__ import annotations
@@ -25,15 +25,16 @@ class Number:
     text: str
     source: str
     shown: Quantity | None = field(default=None, repr=False)
-    """The quantity of which the text was made, for columns that may use another unit."""
+    """The quantity from which `text` was made; needed if a column uses another unit."""
 
     @classmethod
     def of(cls, value: float, shown: Quantity, source: str) -> Number:
-        """A quantity in a column whose heading has the unit."""
+        """A number without its unit, for a column whose heading has the unit."""
         return cls(value, str(shown), source, shown)
 
     def scaled(self, power: int) -> Number:
-        """The same in a unit that is larger by this power of ten; a count stays."""
+        """The same number in a unit that is larger by this power of ten; unchanged if `shown` is
+        None."""
         return (
             self
             if self.shown is None
@@ -45,32 +46,32 @@ class Number:
         return self.text
 
     def __html__(self) -> str:
-        """The printed value with its exact value and its source."""
+        """The printed text, with the exact value and the source as attributes."""
         return Markup('<data value="{}" title="{}">{}</data>').format(
             repr(self.value), self.source, self.text
         )
 
     def without_source(self) -> str:
-        """The HTML of the value for a page that keeps sources elsewhere. The value has enough
-        digits for sorting."""
+        """The HTML without the source, for a page that stores sources elsewhere. The exact value is
+        shortened, but has enough digits for sorting."""
         return Markup(f'<data value="{self.value:.7g}">{escape(self.text)}</data>')
 
 
 _PLURAL_VERB = re.compile("(?<=s)es$|(?<=ch)es$|s$")
-"""The ending of a verb that is left out after a plural subject: bypasses, touches, takes."""
+"""The ending that a verb loses after a plural subject: bypasses, touches, takes."""
 SHORT = 30
-"""Single words up to this length are never broken."""
+"""Single words up to this length are never broken between lines."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A word of the study: a factor, a level, a host, a file. It may contain digits."""
+    """A word from the study, such as a factor, a level, a host or a file. It may contain digits."""
 
     text: str
     code: bool = False
-    """Whether it is a command or a file's name."""
+    """Whether the text is printed as code, such as a command or a file name."""
     several: bool = False
-    """Whether the name is a plural, which needs a plural verb: "4 servers are"."""
+    """Whether the name needs a verb in the plural: "4 servers are"."""
 
     def __str__(self) -> str:
         """The word."""
@@ -84,7 +85,7 @@ class Name:
         return Markup('<span class="{}">{}</span>').format(kind, self.text)
 
     def agreeing(self, verb: str) -> str:
-        """A verb in the third person that agrees with the name as its subject: is or are."""
+        """The verb in the form that this name needs as a subject: `verb` itself, or its plural."""
         if not self.several:
             return verb
         return {"is": "are", "has": "have"}.get(verb) or _PLURAL_VERB.sub("", verb)
@@ -92,7 +93,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Sentence:
-    """Words and references in order."""
+    """A sentence as a sequence of words and references."""
 
     parts: tuple[Part, ...]
 
@@ -125,7 +126,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Aside(Sentence):
-    """A part of a sentence, such as an interval in brackets, that a short form leaves out."""
+    """A part of a sentence that its short form leaves out, such as an interval in brackets."""
 
 
 Part = str | Number | Name | Sentence
@@ -134,7 +135,7 @@ Part = str | Number | Name | Sentence
 def say(template: str, **references: Number | Name | Sentence) -> Sentence:
     """A sentence from a template such as "{a} takes {time}"; the template contains no digit.
 
-    `{a:takes}` is not the reference but the verb, agreeing with the name `a`: "takes" or "take".
+    `{a:takes}` inserts only the verb, in the form that agrees with the name `a`: "takes" or "take".
     """
     parts: list[Part] = []
     for words, name, verb, _ in string.Formatter().parse(template):
@@ -152,7 +153,7 @@ def say(template: str, **references: Number | Name | Sentence) -> Sentence:
 
 
 def aside(template: str, **references: Number | Name | Sentence) -> Aside:
-    """As `say`, for a part of another sentence that a short form leaves out."""
+    """Like `say`, but for a part of a sentence that the short form leaves out."""
     return Aside(say(template, **references).parts)
 
 

@@ -23,8 +23,8 @@ from netstudy.wire import Level
 
 
 def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
-    """One row for each requirement; the worst cell is the cell that is furthest beyond the
-    bound."""
+    """One row for each requirement. Its worst cell is the one that breaks the bound most or, if
+    none does, is closest to it."""
     groups = (
         Group("Required"),
         Group("At"),
@@ -64,14 +64,16 @@ def worst_number(one: CheckedRequirement) -> Number | None:
     found = cell_number(one.worst.cell, one.metric, unit=True)
     if found is None:
         return None
-    # The unrounded value decides on a bound, so its uncertainty must not cut its digits here.
+    # The digits are not limited by the uncertainty here, since the unrounded value is compared with
+    # the bound.
     value = replace(metric_number(found.value, one.metric, ""), source=found.source)
     bound = metric_number(one.bound.value, one.metric, "the bound")
     return told_apart(value, bound, one.metric)[0]
 
 
 def too_few(one: CheckedRequirement) -> str | None:
-    """The reason for a percentile without a value: too few samples; None for other outcomes."""
+    """For a percentile that was not measured: "too few …" samples, as the reason; None in all other
+    cases."""
     if one.outcome != "not measured" or one.metric is None:
         return None
     lacking = [found for held in one.cells if (found := held.cell.lacking(one.metric)) is not None]
@@ -80,12 +82,12 @@ def too_few(one: CheckedRequirement) -> str | None:
 
 
 def condition_text(one: CheckedRequirement) -> str:
-    """The condition with its unit."""
+    """The condition as text, with its unit."""
     return bound_text(one.bound, one.metric)
 
 
 def bound_text(bound: Bound, metric: Metric | None) -> str:
-    """A bound with the unit of its metric."""
+    """A bound as text, with the unit of its metric."""
     number = exact_text(bound.value, metric.unit if metric else "")
     return f"{bound.metric} {bound.sign} {number}"
 
@@ -97,8 +99,8 @@ def where_text(one: CheckedRequirement) -> str:
 
 def at_text(at: Mapping[str, Sequence[Level]], partly: Mapping[str, Sequence[Level]]) -> str:
     """The levels at which a condition must hold, such as "2 to 4 servers (this run has 2 and 4)";
-    empty for all levels. `partly` has the levels in this run, for factors whose levels this run has
-    only in part."""
+    empty for all levels. `partly` has, for factors of which this run has only some of these levels,
+    the levels that it has."""
     return "; ".join(
         counted(name, listed([_span_text(level) for level in levels])) + _of_these(partly.get(name))
         for name, levels in at.items()
@@ -110,12 +112,12 @@ def _of_these(levels: Sequence[Level] | None) -> str:
 
 
 def _span_text(level: Level) -> str:
-    """A level, or the two ends of a span, which a study writes as 2..4."""
+    """A level; a span, which a study writes as 2..4, becomes "2 to 4"."""
     return level_text(level).replace("..", " to ")
 
 
 def requirement_text(one: CheckedRequirement) -> str:
-    """The condition, where it must hold, and the worst cell, in a line."""
+    """One line: the condition, the levels at which it must hold, and the worst cell."""
     condition = f"{condition_text(one)} at {where_text(one)}"
     if one.outcome == "not in this run":
         return f"{condition}: not in this run"

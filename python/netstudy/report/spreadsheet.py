@@ -1,8 +1,8 @@
-"""CSV whose text spreadsheets read as text, and not as formulas.
+"""Writes CSV so that spreadsheets do not take text for formulas.
 
-A spreadsheet takes a field that begins with one of a few signs for a formula, and some formulas
-start programs or send the table elsewhere. By the usual rule (OWASP, "CSV Injection") such a field
-gets an apostrophe before it, unless it is a number.
+A spreadsheet treats a field that begins with certain characters as a formula, and some formulas
+start programs or send the table to others. By the usual rule (OWASP, "CSV Injection"), such a field
+is written with an apostrophe before it, unless it is a number.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ _NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
-    """One line of CSV with its end; None is an empty field. `raw` leaves text as it is."""
+    """One line of CSV, including the line break; None is an empty field. With `raw`, text is not
+    changed."""
     out = io.StringIO()
     fields = ["" if value is None else value for value in values]
     written = fields if raw else map(_harmless, fields)
-    # Python does not quote a carriage return, and readers take it for the end of a line.
+    # Python's csv does not quote carriage returns, although readers take them for line ends.
     bare = any(isinstance(value, str) and "\r" in value for value in fields)
     quoting: Literal[0, 1] = csv.QUOTE_ALL if bare else csv.QUOTE_MINIMAL
     csv.writer(out, lineterminator="\n", quoting=quoting).writerow(written)
@@ -30,8 +31,8 @@ def csv_line(values: Iterable[object], *, raw: bool = False) -> str:
 
 
 def _harmless(value: object) -> object:
-    """The text with an apostrophe if a spreadsheet would take it for a formula and it is not a
-    number, else unchanged."""
+    """Puts an apostrophe before text that a spreadsheet would take for a formula; numbers are
+    unchanged."""
     if isinstance(value, str) and value.startswith(_BEGINS) and not _NUMBER.fullmatch(value):
         return f"'{value}"
     return value

@@ -38,8 +38,8 @@ class Drawing:
         self._add("polygon", points=points, fill=colour)
 
     def dots(self, x: float, y: float) -> None:
-        """Three dots below one another, with y in the middle, for omitted items: few fonts have a
-        vertical ellipsis."""
+        """Three dots below each other, for omitted items; y is the middle one. They are drawn,
+        because few fonts have a vertical ellipsis."""
         for down in (-5, 0, 5):
             self._add("circle", cx=x, cy=y + down, r=1.3, fill=INK)
 
@@ -55,7 +55,7 @@ class Drawing:
         colour: str = INK,
         width: float | None = None,
     ) -> None:
-        """Lines of text; y is the baseline of the first. Lines that need more than `width` have a
+        """Lines of text; y is the baseline of the first. A line that is wider than `width` gets a
         smaller font."""
         for index, line in enumerate([lines] if isinstance(lines, str) else lines):
             needed = text_width(line, size, bold=bold)
@@ -87,8 +87,8 @@ class Drawing:
 
 
 def text_width(line: str, size: float, *, bold: bool = False) -> float:
-    """Upper estimate of the width of a line of Helvetica or Arial: letters are about 0.5 em
-    wide."""
+    """An upper estimate of the width of a line in Helvetica or Arial, whose letters are about 0.5
+    em wide."""
     return len(line) * size * (0.6 if bold else 0.55)
 
 

@@ -53,14 +53,14 @@ Value = Number | Name | Sentence | None
 
 @dataclass(frozen=True)
 class Verdict(Name):
-    """A verdict in a table, with its kind, which an output may colour."""
+    """A verdict in a table; outputs may colour it by its outcome."""
 
     outcome: Outcome = "undecided"
 
 
 @dataclass(frozen=True)
 class Trend(Name):
-    """The course of a column's values along its rows, as a line of bars."""
+    """The values of a column from the first row to the last, as a line of small bars."""
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,13 @@ class Group:
     heading: str
     unit: str = ""
     better: str = ""
-    """The better direction."""
+    """Which direction is better, in words."""
     columns: tuple[str, ...] = ()
     meaning: str = ""
-    """The meaning of the values: their base of 100 %, or numerator ÷ denominator."""
+    """The meaning of the values: the base of 100 %, or numerator ÷ denominator."""
     keeps_unit: bool = False
-    """Whether the study chose the digits, which apply to the metric's own unit."""
+    """Whether the unit must not be changed, since the study sets the digits for the metric's own
+    unit."""
 
     @property
     def note(self) -> str:
@@ -84,7 +85,7 @@ class Group:
 
     @property
     def width(self) -> int:
-        """Number of columns that it spans."""
+        """Number of columns of the group."""
         return max(1, len(self.columns))
 
 
@@ -99,11 +100,11 @@ class Table:
     stub: int = 1
     sortable: bool = True
     notes: tuple[str | Sentence, ...] = ()
-    """Sentences under the table, each about marked cells or about the whole table."""
+    """Sentences under the table; each is about marked cells or the whole table."""
 
     def __post_init__(self) -> None:
-        """Converts each group of quantities to its most readable unit."""
-        # Not strict: without groups, `starts` still has one column.
+        """Converts the values of each group to the group's most readable unit."""
+        # `strict` is False because `starts` has one entry even if there are no groups.
         for group, first in zip(self.groups, sorted(self.starts), strict=False):
             scale = scale_of(group.unit, self._magnitudes(group, first))
             if scale.power:
@@ -132,19 +133,20 @@ class Table:
 
     @property
     def footnotes(self) -> tuple[str | Sentence, ...]:
-        """All notes of the headings, for outputs whose headings have no room for them."""
+        """All notes, including the notes of headings, for outputs whose headings have no room for
+        them."""
         meanings = (f"{one.heading}: {one.meaning}." for one in self.groups if one.meaning)
         return (*meanings, *self.notes_below)
 
     @property
     def notes_below(self) -> tuple[str | Sentence, ...]:
-        """Its notes, and the meaning of ± if a cell has one."""
+        """The notes of the table, and the meaning of ± if any cell has a margin."""
         has_margins = any(MARGIN in str(value) for row in self.rows for value in row)
         return (*self.notes, _MARGIN_NOTE) if has_margins else self.notes
 
     @cached_property
     def starts(self) -> frozenset[int]:
-        """Columns that start a group."""
+        """The indices of the columns that start a group."""
         return frozenset(accumulate((group.width for group in self.groups[:-1]), initial=0))
 
     @property
@@ -160,8 +162,9 @@ _MARGIN_NOTE = say(
 
 
 def unrepeated(tables: Iterable[Table]) -> tuple[Table, ...]:
-    """The tables without exact repetitions: a note under the first table names the tables that
-    repeat it. Tables without numbers are always kept."""
+    """The tables without repetitions: a table with exactly the same values as an earlier one is
+    left out, and a note under the earlier one mentions it. Tables without numbers are always
+    kept."""
     kept: dict[object, Table] = {}
     for table in tables:
         has_figures = any(isinstance(v, Number) for row in table.rows for v in row[table.stub :])
@@ -188,8 +191,8 @@ def results_table(
     table_id: str,
     caption: Sentence,
 ) -> Table:
-    """The usual layout of publications: x, then each metric with one column for each level of the
-    series; each value with the half width of its 95 % interval."""
+    """The usual layout of publications: x, then for each metric one column for each level of the
+    series. Values have the half width of their 95 % interval."""
     levels = panel.series_levels
     subs = _series_heads(panel)
     head = Group(panel.x or panel.series or "")
@@ -234,7 +237,7 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         Group("Ratio", columns=("ratio", "95 % interval"), meaning=f"{pair[0]} ÷ {pair[1]}"),
         Group("Change", "%"),
     )
-    if metric.is_share:  # a change of a percentage in percent would be misread
+    if metric.is_share:  # percent of percentages would be misread
         columns, minus = ("difference", "95 % interval"), f"{pair[0]} − {pair[1]}"
         change = (Group("Difference", "percentage points", columns=columns, meaning=minus),)
     groups = (
@@ -251,8 +254,9 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
 
 
 def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
-    """Decimals of both values of each row: small values have two digits, and values with the
-    verdict "different" differ in print. Published values need no more than they have."""
+    """The decimals for the two value columns: enough that small values have two digits, and that
+    values with the verdict "different" look different. Published values are not counted for the
+    first rule."""
     exact = [row for row in rows if not row.by_rounding]
     values = [v for row in exact for v in (row.value, row.base_value) if v is not None]
     least = small_decimals(values, metric.decimals)
@@ -260,7 +264,7 @@ def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
 
 
 def _apart_decimals(row: Comparison, metric: Metric) -> int:
-    """The decimals at which two values with the verdict "different" are printed differently."""
+    """The decimals with which the two values look different, if their verdict is "different"."""
     if row.outcome != "different" or row.value is None or row.base_value is None:
         return metric.decimals
     spans = [(value, value, value) for value in (row.value, row.base_value)]
@@ -311,7 +315,7 @@ def _in_points(row: Comparison, table: VerdictTable) -> tuple[Value, ...]:
 
 
 def verdict_text(row: Comparison, factor: str) -> str:
-    """The verdict in a table: the winner, same, undecided, or not measured."""
+    """The text of a verdict in a table: the winner, "same", "undecided" or "not measured"."""
     match row.outcome:
         case "different":
             return (
@@ -333,7 +337,7 @@ def verdict_text(row: Comparison, factor: str) -> str:
 
 
 def lacking_text(found: Lacking) -> str:
-    """The reason for a percentile without a value, "too few iterations: 500 of 2,995"."""
+    """The reason why a percentile has no value: "too few iterations: 500 of 2,995"."""
     return f"too few {found.noun}s: {found.samples:,} of {found.needed:,}"
 
 
@@ -346,9 +350,9 @@ def bare(
     interval: Interval | None = None,
     is_published: bool = False,
 ) -> Number | None:
-    """A value under a heading with the unit; None for a missing value. `decimals` are its column's,
-    by default the metric's own; `interval` limits its digits. A published value keeps its
-    digits."""
+    """A value without its unit, for a column whose heading has it; None for a missing value.
+    `decimals` are the column's, by default the metric's own; the uncertainty in `interval` may
+    reduce the digits. A published value keeps its digits."""
     if value is None:
         return None
     digits = metric.decimals if decimals is None else decimals
@@ -361,19 +365,19 @@ def bare(
 
 
 def bare_percent(value: float, source: str) -> Number:
-    """A percentage under a heading with the percent sign."""
+    """A percentage without its sign, for a column whose heading has it."""
     return Number(value, str(measured(value, 1)), source)
 
 
 def bare_interval(interval: Interval | None, decimals: int, source: str) -> Number | None:
-    """An interval in one cell, without a unit; it sorts by its middle. None if its printed ends are
-    equal."""
+    """An interval in one cell, without a unit; it is sorted by its middle. None if both ends are
+    printed alike."""
     found = interval_quantity(interval, decimals)
     return None if found is None else Number.of(sum(found.values) / 2, found, source)
 
 
 def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) -> Table:
-    """The links of the chain of causes, each with its test."""
+    """One row for each test of a link in the chain of causes."""
     groups = (
         Group("Cause"),
         Group("Effect"),
@@ -393,7 +397,7 @@ def causes_table(panel: Panel, found: Causes, table_id: str, caption: Sentence) 
 
 
 def scope_text(scope: Scope, panel: Panel, samples: str) -> str:
-    """The scope of a link's test, in the words of the study."""
+    """The scope in which a link was tested, in the words of the study."""
     match scope:
         case "along x":
             return f"along {panel.x}"
@@ -432,7 +436,8 @@ def _link_interval(link: Link, source: str) -> Number | None:
 def account_table(
     panel: Panel, found: Causes, waiting: Waiting, table_id: str, caption: Sentence
 ) -> Table:
-    """The account of the completion time: time on the wire, waiting for timeouts, the rest."""
+    """Where the completion time goes: time on the wire, time beyond it, and waiting for
+    timeouts."""
     subs = _series_heads(panel)
     head = () if panel.x is None else (Group(panel.x),)
     by_key = {(account.x, account.level): account.found for account in found.accounts}
@@ -472,7 +477,7 @@ def _account_row(
             None if value is None else plain(value, 1, "", f"{name}{place}") for value in values
         ]
 
-    # A wire time that is the same at all levels has a single column.
+    # If the wire time is the same at all levels, it has a single column.
     return (
         *head,
         *each(

@@ -1,7 +1,7 @@
 """The summary of a run on the terminal: heading, answer, requirements, tables, caveats.
 
 The deciding results come first. Colour only repeats the meaning of a word or sign, so nothing is
-lost without it. An output that cannot print the signs gets ASCII ones.
+lost without colours. An output that cannot print the signs gets ASCII characters.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NARROWEST = 40
 BARS = "▁▂▃▄▅▆▇█"
 TREND_MIN_ROWS = 3
 TREND_WIDTH = 10
-"""The most bars of a trend; if there are more rows, several share a bar."""
+"""A trend has at most this number of bars; if there are more rows, several share a bar."""
 
 _SPACE_OF_UNIT = re.compile(r"(?<=\d) (?=%)")
 _ASCII = str.maketrans(
@@ -94,7 +94,7 @@ def print_summary(result: StudyResult, console: Console) -> None:
 
 
 def heading(result: StudyResult) -> str:
-    """The study, its testbed and scale, and its numbers of cells and runs."""
+    """The study, its testbed and scale, the number of cells and the number of runs."""
     testbed, cells = result.testbed, len(result.cells.rows)
     runs = sum(len(cell.planned) for cell in result.cells.rows)
     scale = [f"link rates × {testbed.scaled_by}"] if testbed.scaled_by else []
@@ -103,14 +103,14 @@ def heading(result: StudyResult) -> str:
 
 
 def _print_requirements(console: Console, found: Sequence[CheckedRequirement]) -> None:
-    """One line for each: a check mark or a cross, the condition, and the worst cell."""
+    """One line for each requirement: a check mark or a cross, the condition, and the worst cell."""
     for one in found:
         sign, style = _OUTCOMES[one.outcome]
         _wrapped(console, f"{sign} ", requirement_text(one), style=style)
 
 
 def _print_expectations(console: Console, found: Sequence[CheckedExpectation]) -> None:
-    """One line for each: mark, outcome, the claim, and where it does not hold."""
+    """One line for each expectation: mark, outcome, claim, and where it does not hold."""
     for one in found:
         sign, style = _EXPECTED[one.outcome]
         text = f"expected, {one.outcome}: {expectation_text(one)}"
@@ -132,7 +132,7 @@ def _print_case(console: Console, result: StudyResult, case: CaseResult) -> None
 
 
 def _print_results(console: Console, table: Table) -> None:
-    """A table of results with its trends."""
+    """Prints a table of results with a row of trends."""
     print_table(console, _with_trends(console, table))
 
 
@@ -143,8 +143,8 @@ def _panel_table(result: StudyResult, case: CaseResult, found: PanelResult) -> T
 
 
 def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> Table:
-    """The table with the winners after its row headers, if its rows are the panel's levels along
-    x."""
+    """The table with a column of winners after the row headers; unchanged if the rows are not the
+    panel's levels along x."""
     if found is None or not _has_rows_of(table, found.panel):
         return table
     tables = [one for one in found.verdicts if one.metric == metric]
@@ -166,7 +166,7 @@ def _with_verdicts(table: Table, found: PanelResult | None, metric: Metric) -> T
 
 
 def _has_rows_of(table: Table, panel: Panel) -> bool:
-    """Whether the rows are the levels along x of a panel, in order."""
+    """Whether the rows of the table are the panel's levels along x, in order."""
     if len(table.rows) != len(panel.x_levels) or not table.stub:
         return len(table.rows) == 1 and panel.x is None
     own = [str(row[table.stub - 1]) for row in table.rows]
@@ -181,8 +181,8 @@ def _winner(row: Comparison, factor: str) -> Value:
 
 
 def _with_trends(console: Console, table: Table) -> Table:
-    """The table with a last row of trends, one for each column; unchanged if the rows are not a
-    sequence of numbers, or if the output cannot print bars."""
+    """The table with a last row that has a trend for each column. Unchanged if the row headers are
+    not increasing numbers, or if the output cannot print bars."""
     along = _along(table)
     if along is None or not _can_write(console, BARS):
         return table
@@ -199,8 +199,8 @@ def _with_trends(console: Console, table: Table) -> Table:
 
 
 def _along(table: Table) -> int | None:
-    """The column of row headers along which trends are drawn: the last one, if its numbers increase
-    and the other columns are constant."""
+    """The index of the row header along which trends are drawn: the last one, if its numbers
+    increase and the other row headers are constant. Else None."""
     if not table.stub or len(table.rows) < TREND_MIN_ROWS:
         return None
     *others, last = (list(column) for column in list(zip(*table.rows, strict=True))[: table.stub])
@@ -220,7 +220,8 @@ def _trends(columns: Sequence[Sequence[Value]]) -> list[Value]:
 
 
 def sparkline(values: Sequence[float], largest: float) -> str:
-    """Bars for values from 0 to `largest`; more than `TREND_WIDTH` values are averaged."""
+    """A line of bars for values from 0 to `largest`. If there are more than `TREND_WIDTH` values,
+    neighbours are averaged."""
     count = min(len(values), TREND_WIDTH)
     edges = [i * len(values) // count for i in range(count + 1)]
     parts = [values[low:high] for low, high in pairwise(edges)]
@@ -229,7 +230,7 @@ def sparkline(values: Sequence[float], largest: float) -> str:
 
 
 def _print_agreement(console: Console, panel: Panel, reference: PanelReference) -> None:
-    """Agreement with the published values; the report has it row by row."""
+    """Prints how well values agree with the published ones; the report compares them row by row."""
     tables = [agreement_table(panel, reference, "agreement")]
     tables += [ratios_table(panel, reference, "ratios")] if reference.ratios else []
     for table in tables:
@@ -237,7 +238,7 @@ def _print_agreement(console: Console, panel: Panel, reference: PanelReference) 
 
 
 def print_table(console: Console, table: Table) -> None:
-    """A caption and a table under it."""
+    """Prints the caption, the table and its notes."""
     from rich.text import Text
 
     _wrapped(console, "", str(table.caption), style="bold", indent="")
@@ -255,7 +256,7 @@ def _style(value: Value) -> str:
 
 
 def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:
-    """One paragraph for each sentence."""
+    """Prints each sentence as a paragraph."""
     for sentence in sentences:
         _wrapped(console, "", str(sentence))
 
@@ -273,7 +274,8 @@ def _can_write(console: Console, text: str) -> bool:
 
 
 def _spelling(console: Console) -> Spelling:
-    """Makes a text printable on this output; names cannot contain control sequences."""
+    """A function that makes a text printable on this output, without control sequences from
+    names."""
 
     def spell(text: str) -> str:
         text = visible(text)
@@ -288,7 +290,8 @@ def _spelling(console: Console) -> Spelling:
 def _wrapped(
     console: Console, lead: str, text: str, style: str | None = None, indent: str = "  "
 ) -> None:
-    """A paragraph within the width, with its later lines indented; a long word is not broken."""
+    """Prints a paragraph within the width; all lines but the first are indented, and long words are
+    not broken."""
     filled = textwrap.fill(
         f"{lead}{_SPACE_OF_UNIT.sub(NO_BREAK, text)}",
         _width(console),

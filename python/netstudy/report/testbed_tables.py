@@ -1,4 +1,4 @@
-"""Tables about the testbed itself: its limits, and its instruments compared with each other."""
+"""Tables about the testbed itself: its limits, and comparisons of its instruments."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Evidence:
 
     sentences: tuple[Sentence, ...]
     tables: tuple[Table, ...]
-    """The tables. The first is shown, and the others can be unfolded."""
+    """The tables. The first table is shown, and the others can be unfolded."""
 
 
 def limits_evidence(testbed: TestbedResult) -> Evidence | None:
-    """Whether the testbed was the limit, with tables; None if no run checked it, as in the
+    """Whether the testbed limited the results, with tables; None if no run checked this, as in the
     simulator."""
     if not testbed.limits:
         return None
@@ -42,7 +42,8 @@ def agreement_evidence(testbed: TestbedResult) -> Evidence | None:
 
 
 def limit_sentence(found: LimitFound) -> Sentence:
-    """An exceeded limit: the number of runs, and the worst one."""
+    """A sentence on an exceeded limit: the number of runs that exceed it, and the worst of
+    these."""
     worst = found.worst or found.exceeded[0]
     limit = worst.limit
     return say(
@@ -62,7 +63,7 @@ def limit_sentence(found: LimitFound) -> Sentence:
 
 
 def check_sentence(found: CheckFound) -> Sentence:
-    """A disagreement: the number of runs, and the worst one."""
+    """A sentence on a check that does not hold: the number of runs, and the worst of these."""
     worst = found.worst.found
     return say(
         "{check}: does not hold in {n} of {runs} runs, {left} against {right} in run {run}.",
@@ -243,7 +244,7 @@ def _bare(value: float, source: str) -> Number:
 
 
 def _decimals(value: float) -> int:
-    """Decimals of a value: none for a count, few for a large value."""
+    """Decimals of a value: 0 for a whole number, 1 from 10 on, else 2."""
     if value == int(value):
         return 0
     return 1 if abs(value) >= 10 else 2

@@ -1,8 +1,9 @@
-"""The report as a PDF, set by typst, with page numbers and with table heads repeated on each page.
+"""The report as a PDF, typeset by typst, with page numbers, and with the heads of long tables
+repeated on each page.
 
-The source has its own template for the same document as the other pages. All text is in string
-literals, so that no part of it is taken for markup. Fonts are part of typst, and figures are the
-SVG files of the report: a page looks the same on every machine, without network.
+The typst source is made by its own template, from the same document as the other formats. All text
+is in string literals, so that no part of it is taken for markup. Fonts are part of typst, and
+figures are the report's SVG files, so pages look the same on every machine and need no network.
 """
 
 from __future__ import annotations
@@ -19,11 +20,12 @@ from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, Verdict
 
 FONTS: Final = ("Libertinus Serif", "DejaVu Sans Mono")
-"""Fonts of text and of code. The second one also has signs that the first one lacks, such as ✓."""
+"""Fonts of text and of code. The second font is also used for characters that the first one lacks,
+such as ✓."""
 _BREAK: Final = "\u200b"
-"""A place at which a word may be broken."""
+"""An invisible character at which a word may be broken."""
 _UNBROKEN: Final = 14
-"""Longer words in a table may be broken anywhere."""
+"""Words in a table that are longer than this may be broken anywhere."""
 
 
 def check() -> None:
@@ -32,20 +34,20 @@ def check() -> None:
 
 
 def pdf(source: str) -> bytes:
-    """The pages of a source. Raises MissingPackageError if typst is not installed."""
+    """The PDF of a typst source. Raises MissingPackageError if typst is not installed."""
     typst = package("typst")
     made: bytes = typst.compile(source.encode(), ignore_system_fonts=True, timestamp=0)
     return made
 
 
 def literal(text: str) -> str:
-    """Text as a string of typst."""
+    """Text as a string literal of typst."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ")
     return f'"{escaped}"'
 
 
 def content(value: Value | str) -> str:
-    """Text as content of typst; code stays code."""
+    """Text as content of typst; names that are code are set as code."""
     if isinstance(value, Sentence):
         return "".join(content(part) for part in value.parts)
     if isinstance(value, Name) and value.code:
@@ -69,7 +71,7 @@ def _broken(word: str) -> str:
 
 @dataclass(frozen=True)
 class Sheet:
-    """How a table is put on paper."""
+    """How a table is laid out on paper."""
 
     size_pt: float
     flipped: bool
@@ -84,22 +86,24 @@ _SHEETS: Final = (
     *((_USUAL_PT, False), (7.0, False), (6.5, False)),
     *((_USUAL_PT, True), (7.0, True), (6.0, True)),
 )
-"""Font sizes, each with whether the page is in landscape, in the order in which they are tried."""
+"""Font sizes in the order in which they are tried, each with whether the page is in landscape."""
 _SMALLEST_PT: Final = 5.0
 _SHORT_ROWS: Final = 12
-"""The most rows of a table that is divided into parts rather than put on a page in landscape."""
+"""A wide table with at most this number of rows is divided into parts instead of being put on a
+landscape page."""
 _CONTINUED: Final = say("continued")
 _CHARACTER: Final = 0.48
-"""Mean width of a character by the size of the font."""
+"""Mean width of a character ÷ font size."""
 _GAP_PT: Final = 7.0
 _SHORT_HEAD: Final = 8
-"""The most characters of a heading that stays on one line."""
+"""Headings with at most this number of characters stay on one line."""
 _WORDS_WIDTH: Final = 24
-"""Characters per line of a cell with words, which are wrapped."""
+"""Cells with words are wrapped at this number of characters."""
 
 
 def sheet_of(table: Table) -> Sheet:
-    """The largest font size with which a table fits in portrait, else in landscape."""
+    """The largest font size with which the table fits in portrait or, if there is none, in
+    landscape."""
     for size, flipped in _SHEETS:
         if _needed_pt(table, size) <= (_FLIPPED_PT if flipped else _UPRIGHT_PT):
             return Sheet(size, flipped)
@@ -107,9 +111,9 @@ def sheet_of(table: Table) -> Sheet:
 
 
 def parts_of(table: Table) -> tuple[Table, ...]:
-    """The table; or, if it is short and fits only in landscape, parts of it in portrait, one below
-    the other, each with the heads of its rows: a landscape page would be mostly empty, and so would
-    the page before it."""
+    """Splits a short table that fits only in landscape into parts in portrait, one below the other,
+    each with the row headers. Otherwise a landscape page and the page before it would be mostly
+    empty. All other tables are returned unchanged."""
     if not sheet_of(table).flipped or len(table.rows) > _SHORT_ROWS:
         return (table,)
     parts: list[list[int]] = []
@@ -131,7 +135,7 @@ def parts_of(table: Table) -> tuple[Table, ...]:
 
 
 def _with_groups(table: Table, groups: Sequence[int]) -> Table:
-    """The table with the heads of its rows and some of its groups of columns."""
+    """The table with its row headers and only some of its groups of columns."""
     ends = list(accumulate((group.width for group in table.groups), initial=0))
     kept = (*range(table.stub), *groups)
     columns = [column for group in kept for column in range(ends[group], ends[group + 1])]
@@ -140,7 +144,7 @@ def _with_groups(table: Table, groups: Sequence[int]) -> Table:
 
 
 def _needed_pt(table: Table, size_pt: float) -> float:
-    """The width of a table in type of a size."""
+    """The width of a table with this font size."""
     widths = (_width(table, column) for column in range(_columns(table)))
     return sum(width * _CHARACTER * size_pt + _GAP_PT for width in widths)
 
@@ -150,7 +154,8 @@ def _columns(table: Table) -> int:
 
 
 def _width(table: Table, column: int) -> int:
-    """Characters of the widest line of a column. Numbers stay on one line, words may be wrapped."""
+    """Number of characters of the widest line in a column. Numbers stay on one line, words may be
+    wrapped."""
     heads = [label for group in table.groups for label in (group.columns or (group.heading,))]
     head = heads[column]
     found = [len(head) if len(head) <= _SHORT_HEAD else _longest_word(head)]
@@ -163,11 +168,11 @@ def _width(table: Table, column: int) -> int:
 
 
 _WIDE_PX: Final = 720
-"""A figure of this width or more takes the largest allowed share of the page."""
+"""Figures at least this wide take the largest allowed share of the page."""
 
 
 def share_pct(figure: Figure, most_pct: int) -> str:
-    """The share of the text's width that a figure takes: small figures are not enlarged."""
+    """The width of a figure as a share of the text's width; small figures are not enlarged."""
     found = re.search(r'<svg[^>]*? width="([\d.]+)', figure.wide)
     width_px = float(found[1]) if found else _WIDE_PX
     return f"{most_pct * min(1.0, width_px / _WIDE_PX):.0f}%"
@@ -178,7 +183,7 @@ def _longest_word(text: str) -> int:
 
 
 def table_source(table: Table) -> str:
-    """A table whose head is repeated on each page that it goes on to."""
+    """The typst source of a table; if it continues on another page, its head is repeated there."""
     alignments = ", ".join("right" if one else "left" for one in _numeric(table))
     widths = ", ".join(_column_widths(table))
     cells = "\n".join(f"  {', '.join(_cell(value) for value in row)}," for row in table.rows if row)
@@ -189,8 +194,8 @@ def table_source(table: Table) -> str:
 
 
 def _column_widths(table: Table) -> Iterator[str]:
-    """The width of each column: automatic, but fixed for columns under a common heading, so that a
-    long heading goes to a second line instead of widening one of its columns."""
+    """The width of each column. Columns under a common heading have fixed widths, so that a long
+    heading is wrapped instead of widening one of them; all others are automatic."""
     at = 0
     for group in table.groups:
         chars = [_width(table, at + index) for index in range(group.width)]

@@ -23,21 +23,22 @@ from netstudy.wire import Plan, to_json
 LATEST = "latest"
 
 _REPORT_BYTES = 8_000_000
-"""Size of the report with its figures and their scripts, and a reserve."""
+"""Upper bound for the size of the report, its figures, and the figures' scripts."""
 
 
 _BLOCK_BYTES = 4_096
-"""Reserve for each run: its record is a file, and a file takes whole blocks."""
+"""Added for each run, since its record is a file, and files take whole blocks."""
 
 
 def disk_bytes(estimate: Estimate) -> int:
-    """Upper bound of the disk space of a plan's results: twice the records, and the report."""
+    """Upper bound for the disk space of a plan's results: twice the records, the plan, and the
+    report."""
     records = 2 * (estimate.record_bytes or 0) + estimate.runs * _BLOCK_BYTES
     return records + estimate.plan_bytes + _REPORT_BYTES
 
 
 def check_space(folder: Path, needed: int) -> None:
-    """Raises StudyError if `needed` bytes do not fit into a folder. The folder need not exist
+    """Raises StudyError if `needed` bytes do not fit into a folder. The folder may not exist
     yet."""
     there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     free = shutil.disk_usage(there).free
@@ -58,9 +59,9 @@ def create(
 ) -> Folder:
     """Make `results/<study>/<UTC time>/` for the plan and point `latest` to it.
 
-    `files` holds the study and its files, by path inside the folder (`gather`), and `needed_bytes`
-    is the most space that all results take (`disk_bytes`). Raises StudyError when the folder cannot
-    be made or the results would not fit; then nothing is left behind.
+    `files` maps paths inside the folder to the contents of the study's files (`gather`);
+    `needed_bytes` is the most space that all results take (`disk_bytes`). Raises StudyError when
+    the folder cannot be made or the results would not fit; in this case, nothing is left behind.
     """
     parent = results / plan.study
     with storage(parent), _parents(parent), _aside(parent) as aside:
@@ -115,7 +116,8 @@ def _fill(aside: Path, plan: Plan, invocation: Invocation, files: Mapping[str, b
 
 
 def _place(aside: Path, parent: Path, now: datetime) -> Path:
-    """Rename the folder to the first free name of this second."""
+    """Rename the folder to the first free name for this second: the time, or the time and a
+    number."""
     stamp = now.strftime("%Y%m%dT%H%M%SZ")
     names = (stamp if number == 1 else f"{stamp}-{number}" for number in count(1))
     target = next(parent / name for name in names if _moved(aside, parent / name))
@@ -134,5 +136,5 @@ def _moved(aside: Path, target: Path) -> bool:
 
 
 def _link_latest(folder: Path) -> None:
-    with suppress(PermissionError):  # a file system without links; names show the newest too
+    with suppress(PermissionError):  # without links, the names show which is the newest
         replace_link(folder.with_name(LATEST), folder.name)

@@ -17,7 +17,7 @@ Environment = dict[str, str | int | None]
 
 
 def host() -> Environment:
-    """This machine, and the Python part of the software, as far as the system reports them."""
+    """This machine, and the Python part of the software, as far as they are known."""
     return {
         "cpu": cpu_name(),
         "cores": cores(),
@@ -64,8 +64,8 @@ def _available_of_machine() -> Iterator[int]:
 
 
 def _available_of_groups() -> Iterator[int]:
-    """The unused part of the limit of each control group (version 2) around this process. Page
-    cache that the group would reclaim counts as unused."""
+    """For each control group (version 2) that contains this process: the unused part of the group's
+    memory limit. Page cache that the kernel can reclaim counts as unused."""
     try:
         own = Path("/proc/self/cgroup").read_text().splitlines()
     except OSError:

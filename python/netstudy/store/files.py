@@ -1,4 +1,4 @@
-"""Writing files so that a crash, a full disk or a power cut never leaves a partial one."""
+"""Writes files so that a crash, a full disk or a power cut never leaves a partial file."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from netstudy.errors import StudyError
 from netstudy.store.links import opened
 
 TEMPORARY_SUFFIX = ".tmp"
-"""Suffix of a file that is being written; leftovers of that name are useless."""
+"""Suffix of a file that is being written; files of an interrupted writer keep it and are
+useless."""
 
 _CAUSES = {
     errno.ENOSPC: "the disk is full; free some space",
@@ -31,7 +32,7 @@ _CAUSES = {
 def storage(path: Path) -> Iterator[None]:
     """Turn an OSError inside the block into a StudyError.
 
-    The message gives the file of the error, else `path`, and the cause in plain words.
+    The message gives the cause in plain words, and the file of the error, or `path` if it has none.
     """
     try:
         yield
@@ -46,10 +47,10 @@ def _describe(error: OSError, path: Path) -> str:
 
 
 def write_atomic(path: Path, data: bytes | Iterable[bytes], *, within: Path | None = None) -> None:
-    """Write `data` under `path` in one step, durably: the old content or the new, never a part.
+    """Write `data` to `path` atomically and durably: a crash leaves the old content or the new.
 
-    Large data may come in parts. `within` is the results folder of the file, if it has one. Raises
-    OSError that names `path`, after removing the temporary file, and StudyError where a folder
+    Large data may be given in parts. `within` is the results folder that contains the file, if any.
+    Raises an OSError about `path`, after removing the temporary file, and StudyError if a folder
     between the results folder and the file is a link.
     """
     aside = f".{path.name}.{secrets.token_hex(4)}{TEMPORARY_SUFFIX}"

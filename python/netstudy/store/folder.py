@@ -44,14 +44,15 @@ ROUNDS = "rounds"
 ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
 RECORDS, DONE = "records.jsonl", "DONE"
 CAPTURES = "captures"
-"""Output of the processes of real testbeds, one file per run. Records are made from it."""
+"""Output of the processes of real testbeds, one file per run. The records are made from these
+files."""
 CAPTURE = ".jsonl.gz"
-"""Suffix of such a file, after the run's id."""
+"""Suffix of a file in the captures folder, after the run's id."""
 RECORDING = ".sar"
-"""Suffix of a file of sysstat, after the run's id and the host."""
+"""Suffix of a file written by sysstat, after the run's id and the host's name."""
 DONE_SCHEMA = "netstudy/done/1"
 _HEAD_BYTES = 200
-"""The name of a file's schema is within this many first bytes."""
+"""Number of bytes at the start of a file that are searched for the name of the file's schema."""
 _SCHEMA = re.compile(rb'"schema"\s*:\s*"(netstudy/[^"]*)"')
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/")
@@ -70,7 +71,7 @@ OWN_NAMES = frozenset(
 
 
 def rename_captures(captures: Path, run: str, aside: str) -> None:
-    """Keep the captures of a run under another name."""
+    """Rename the captures of a run, so that the run can be repeated."""
     own = [captures / f"{run}{CAPTURE}", *captures.glob(f"{run}.*{RECORDING}")]
     for path in own:
         is_aside = path.name.count(".") > 2  # a host's name has no dot
@@ -88,9 +89,9 @@ class Folder:
     def at(cls, path: Path, *, without_plan: bool = False) -> Folder | None:
         """The results folder at a path, or None. A link is replaced by its current target.
 
-        Raises StudyError for a results folder that has lost its plan, so that no other folder is
-        used instead, and for a folder with links in it (`refuse_links`). With `without_plan` both
-        are returned, so that they can be removed.
+        Raises StudyError for a results folder without a plan, so that no other folder is used by
+        mistake, and for a folder with links in it (`refuse_links`). With `without_plan` such
+        folders are returned, so that they can be removed.
         """
         if not (path / PLAN).is_file():
             own_file = _own_file(path)
@@ -108,11 +109,12 @@ class Folder:
         return found
 
     def refuse_links(self) -> None:
-        """Raise StudyError if a name of netstudy's in the folder is a link, a pipe or a device."""
+        """Raise StudyError if one of netstudy's own files in the folder is a link, a pipe or a
+        device."""
         refuse_links(self.path, OWN_NAMES)
 
     def study(self) -> Study:
-        """The study as it was run: its text at that time, with this run's overrides."""
+        """The study as it was run: the stored text, with this run's overrides."""
         return self.invocation().applied_to(self._written)
 
     @cached_property
@@ -124,20 +126,20 @@ class Folder:
         return load(self.path / STUDY, was_carried_out=True)
 
     def reference_problems(self) -> list[str]:
-        """Problems of the reference data in the folder. A complete study has some if an older
-        version ran it, or if the data changed since."""
+        """Problems of the reference data in the folder. A study that was run to its end has
+        problems only if an older version ran it, or if the data changed since."""
         from netstudy.study.checks.outcome import reference_problems
 
         return [str(problem) for problem in reference_problems(self._written)]
 
     def plan(self) -> Plan:
-        """The runs of all rounds so far, in order, each once."""
+        """The runs of all rounds so far, in order, without repetitions."""
         first = self._parsed(PLAN, Plan.model_validate_json)
         further = [self._parsed(name, Plan.model_validate_json) for name in self._further_rounds()]
         return joined([first, *further]) if further else first
 
     def rounds(self) -> int:
-        """Number of rounds that have a plan: one, or more if a factor grows."""
+        """Number of rounds that have a plan: more than one only if a factor grows."""
         return 1 + len(self._further_rounds())
 
     def begin_round(self, plan: Plan) -> int:
@@ -157,38 +159,37 @@ class Folder:
         return self._json(ENVIRONMENT)
 
     def engine(self) -> EngineRecord | None:
-        """The engine that wrote the records; None before it was started."""
+        """The engine that wrote the records; None if no engine was started yet."""
         if not (self.path / ENGINE).exists():
             return None
         return self._parsed(ENGINE, EngineRecord.model_validate_json)
 
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
-        """The records of these runs, or of all, in the plan's order; missing ones are left out.
-
-        The records lack their series, which `series` reads run by run: the series of 100 runs of
-        seven minutes take more than a gigabyte of memory (decision 0006).
+        """The records of these runs, or of all runs, in the plan's order; missing records are left
+        out. They do not contain the time series, which `series` reads for one run at a time: the
+        series of 100 runs of seven minutes take more than a gigabyte of memory (decision 0006).
         """
         chosen = self.plan().runs if runs is None else runs
         return [record for _, record in self.each_record(chosen)]
 
     def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
-        """These runs with their records, as `records` returns them, but only one at a time in
-        memory."""
+        """These runs with their records, as `records` returns them, but with only one record in
+        memory at a time."""
         for run in self.plan().runs if runs is None else runs:
             if self._has(run):
                 yield run, self._record(run)
 
     def series(self, run: str) -> tuple[Series, ...]:
-        """Samples of a run. Raises StudyError when it has no record."""
+        """The time series of a run. Raises StudyError if the run has no record."""
         return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
 
     def record_texts(self, runs: Iterable[Run]) -> Iterator[bytes]:
-        """The text of the records of these runs, in their order; missing ones are left out."""
+        """The text of the records of these runs, in this order; missing records are left out."""
         return (self._read(f"{RUNS}/{run.id}.json") for run in runs if self._has(run))
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
-        """The runs without a record, of these or of all runs, in the plan's order. If a factor
-        grows, a further round only follows when no run is missing (`execute.Rounds`).
+        """The runs without a record among `runs`, or among all runs, in the plan's order. If a
+        factor grows, a further round can follow only when no run is missing (`execute.Rounds`).
 
         A failed or invalid run has a record, so it is not missing: the simulator would give the
         same outcome again.
@@ -196,8 +197,8 @@ class Folder:
         return [run for run in (self.plan().runs if runs is None else runs) if not self._has(run)]
 
     def set_aside(self, records: Sequence[RunRecord]) -> None:
-        """Make these runs missing again, and keep their files under other names. The folder is then
-        no longer done."""
+        """Rename the files of these runs, so that the runs are missing again. The folder is then no
+        longer done."""
         if records:
             self._reopen()
         for record in records:
@@ -213,8 +214,8 @@ class Folder:
         return [run.id for run in there if not self._is_readable(run)]
 
     def set_damaged_aside(self) -> list[str]:
-        """Make damaged runs missing, keep their remaining files under other names, and return the
-        ids of the runs. Raises StudyError if other files changed after the folder was sealed."""
+        """Rename the remaining files of damaged runs, so that the runs are missing, and return the
+        ids of these runs. Raises StudyError if other files changed after the folder was sealed."""
         damaged = self.damaged_runs()
         if self.is_done() and (changed := self.changed_since_sealed()):
             if not all(map(_can_be_repeated, changed)):
@@ -246,7 +247,7 @@ class Folder:
             (self.path / of_all).unlink(missing_ok=True)
 
     def _rename_run(self, run: str, why: str) -> None:
-        """Keep a run's files under another name, so that the run is missing."""
+        """Rename a run's files, so that the run is missing."""
         path = self._run_path(run)
         taken = len(list(path.parent.glob(f"{run}.{why}-*.json")))
         aside = f"{run}.{why}-{taken + 1}"
@@ -261,7 +262,7 @@ class Folder:
         return True
 
     def set_aside_as(self, status: str) -> int:
-        """Number of records that were set aside with that status."""
+        """Number of records with this status that were set aside."""
         return len(list((self.path / RUNS).glob(f"*.{status}-*.json")))
 
     def is_done(self) -> bool:
@@ -269,8 +270,8 @@ class Folder:
         return (self.path / DONE).exists()
 
     def is_carried_out(self) -> bool:
-        """Whether every run has its record. A folder of a real testbed with failed runs is not
-        sealed, since they can be repeated, but its other runs can be read."""
+        """Whether every run has a record. A folder of a real testbed with failed runs is not
+        sealed, since these runs can be repeated, but the other runs can be read."""
         return self.is_done() or (self.path / RECORDS).exists()
 
     def is_running(self) -> bool:
@@ -280,8 +281,8 @@ class Folder:
     @contextmanager
     def writing(self) -> Iterator[None]:
         """Lock the folder for one writer, remove partial files of an interrupted writer, and make
-        the folder for records if it is gone. Raises StudyError, before writing anything, if a name
-        in the folder is a link."""
+        the folder of the records if it is missing. Raises StudyError, before anything is written,
+        if the folder has links in it (`refuse_links`)."""
         self.refuse_links()
         with locked(self.path):
             with storage(self.path):
@@ -295,7 +296,8 @@ class Folder:
         return sorted(self.path.rglob(f".*{TEMPORARY_SUFFIX}"))
 
     def begin_session(self, now: datetime, machine: Mapping[str, str] | None = None) -> None:
-        """Record the machine, further facts about it, and the start of a session."""
+        """Record the start of a session and its machine; `machine` gives further facts about the
+        machine."""
         session = {**host(), **(machine or {}), "started_utc": iso(now), "ended_utc": None}
         if (self.path / ENVIRONMENT).exists():
             first = self.environment()
@@ -304,7 +306,8 @@ class Folder:
             self._write_json(ENVIRONMENT, {**session, "engine": None, "resumed": []})
 
     def end_session(self, now: datetime) -> None:
-        """Record the engine and the session's end; an interrupted session has no end."""
+        """Record the engine and the end of the session; the end of an interrupted session stays
+        empty."""
         environment, engine = self.environment(), self.engine()
         session = environment["resumed"][-1] if environment["resumed"] else environment
         session["ended_utc"] = iso(now)
@@ -312,7 +315,8 @@ class Folder:
         self._write_json(ENVIRONMENT, environment)
 
     def write_engine(self, line: bytes) -> None:
-        """Store the engine's first record. Raises StudyError if another engine began the folder."""
+        """Store the engine's first record. Raises StudyError if the folder's earlier records are
+        from another engine."""
         path = self.path / ENGINE
         if not path.exists():
             self._write(ENGINE, line)
@@ -346,15 +350,15 @@ class Folder:
         (self.path / LOCK_NAME).unlink(missing_ok=True)
 
     def clear_lock(self) -> None:
-        """Remove the lock, if any, of a process that was killed after its last step."""
+        """Remove the lock file that a process left if it was killed after its last step."""
         if not is_locked(self.path):
             (self.path / LOCK_NAME).unlink(missing_ok=True)
 
     def changed_since_sealed(self, *, by_date: bool = False) -> list[str]:
-        """Inputs and records that differ from DONE or are gone; usually none.
+        """Inputs and records that are missing or differ from their entry in DONE; usually none.
 
-        `by_date` reads only files no older than DONE, which is fast enough for a list of
-        folders; it misses a changed file whose date was set back.
+        With `by_date`, only files that are not older than DONE are read, which is fast enough for a
+        list of folders, but overlooks a changed file whose date was set back.
         """
         done = self._json(DONE)["files"]
         since_ns = (self.path / DONE).stat().st_mtime_ns if by_date else None
@@ -362,8 +366,8 @@ class Folder:
         return [name for name in kept if not self._matches(name, done[name]["sha256"], since_ns)]
 
     def derived_changed(self) -> list[str]:
-        """Derived files (report, cells.csv, figures) that changed after sealing or are gone. A file
-        with the sealed size and time is not read."""
+        """Derived files (report, cells.csv, figures) that are missing or changed after the folder
+        was sealed. A file with the sealed size and time is not read."""
         done = self._json(DONE)["files"]
         derived = [name for name in done if name.startswith(DERIVED)]
         return [name for name in derived if not _is_as_sealed(self.path / name, done[name])]
@@ -388,7 +392,7 @@ class Folder:
         )
 
     def _reference_data(self) -> set[Path]:
-        """Paths of the copies in the folder."""
+        """Paths of the copies of reference data in the folder."""
         from netstudy.study import load
 
         written = load(self.path / STUDY, was_carried_out=True)
@@ -456,7 +460,7 @@ class Folder:
 
 
 def _sealed(path: Path) -> dict[str, str | int]:
-    """The entry of a file in DONE."""
+    """The entry that DONE has for a file."""
     digest, found = sha256(path), path.stat()
     return {"sha256": digest, "bytes": found.st_size, "modified_ns": found.st_mtime_ns}
 
@@ -472,20 +476,20 @@ def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
 
 
 def _can_be_repeated(name: str) -> bool:
-    """Whether the file is made again when runs are repeated."""
+    """Whether repeating runs makes the file again."""
     return name == RECORDS or name.startswith(f"{RUNS}/")
 
 
 def _own_file(path: Path) -> str | None:
-    """The name of a file in the folder that only a results folder has; None if it has no such
+    """The name of a file that shows that this is a results folder; None if there is no such
     file."""
     written = (INVOCATION, ENVIRONMENT, ENGINE, RECORDS, DONE)
     return next((name for name in written if (path / name).exists()), None)
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
-    """The runs of all rounds. A run in several rounds belongs to the test cases of all these
-    rounds."""
+    """The plan with the runs of all rounds. A run that is in several rounds belongs to the test
+    cases of all of them."""
     runs: dict[str, Run] = {}
     for plan in plans:
         for run in plan.runs:

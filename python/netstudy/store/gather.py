@@ -22,9 +22,10 @@ def gather(
 ) -> dict[str, bytes]:
     """The files that belong to a study and its plan, by path inside the results folder.
 
-    `written` is the study as in its file, `applied` the study as changed for this run: both must be
-    readable from the folder, with every variant. Raises StudyError when a file cannot be read, or
-    when reference data are outside the study's folder: their path would not lead to the copy.
+    `written` is the study as in its file, `applied` the study with the changes for this run. The
+    folder must have the files of both and of every variant. Raises StudyError when a file cannot be
+    read, or when reference data are outside the study's folder, since their path would not lead to
+    the copy.
     """
     files = {STUDY: written.source_text.encode()}
     for reference in (*written.reference, *applied.reference):
@@ -37,8 +38,8 @@ def gather(
 
 
 def _profiles(written: Study, applied: Study, plan: Plan, hardware: HardwareLibrary) -> list[str]:
-    """The profiles named by a level of the study or of a variant, and the profiles that the plan
-    uses, some of which are named only by other profiles."""
+    """The profiles that the study or a variant names, at any level, and the profiles that the plan
+    uses, since some of these are named only by other profiles."""
     from netstudy.study import in_variant, profiles_named
 
     variants = [in_variant(written, name, hardware=hardware) for name in written.testbeds]

@@ -1,4 +1,5 @@
-"""The arguments of a run of a study: stored with the results, compared on resume."""
+"""The arguments of a run of a study: they are stored with the results, and compared when the run is
+resumed."""
 
 from __future__ import annotations
 
@@ -24,19 +25,18 @@ class Invocation(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
 
     study: str
-    """The study file as named on the command line: its path, not its content, which is in
-    study.yaml."""
+    """Path of the study file, as given on the command line. The text is in study.yaml."""
     testbed: str
     seed: int
     only: dict[str, list[Level]] = {}
-    """Subset of levels for each factor (`--only`)."""
+    """Factor -> the levels that are run (`--only`)."""
     overrides: dict[str, str] = {}
     """Values changed for this run (`--set`)."""
     quick: bool = False
     """Whether the study's short form was requested."""
     variant: str | None = Field(default=None, validation_alias=AliasChoices("variant", "form"))
-    """The testbed whose variant of the study was run; None: no variant. Older folders call it
-    `form`."""
+    """The testbed whose variant of the study was run; None: no variant. Older folders call this
+    field `form`."""
     scale: str | None = None
     """The factor by which all link rates were multiplied; None: the study's own rates."""
     without: list[str] = []
@@ -44,8 +44,9 @@ class Invocation(BaseModel):
     versions: dict[str, str] = {"netstudy": __version__}
 
     def applied_to(self, study: Study) -> Study:
-        """The study in its testbed's variant and its short form, with the overrides, and without
-        the parts that were left out. Changes of variants and short form come before these."""
+        """The study as it is run: in its variant and short form, with the overrides, and without
+        the parts that were left out. Overrides that change a variant or the short form are applied
+        first."""
         from netstudy.study import in_variant, quick_form
 
         declared = self.with_variants(study)
@@ -54,11 +55,12 @@ class Invocation(BaseModel):
         return self._changed(quick_form(short) if self.quick else short, None)
 
     def with_variants(self, study: Study) -> Study:
-        """The study with the overrides of its variants, and without the variants left out."""
+        """The study with the overrides that change its variants, and without the variants that were
+        left out."""
         return self._changed(study, _VARIANTS)
 
     def _changed(self, study: Study, part: str | None) -> Study:
-        """The study with those overrides that concern one part of its file, `_VARIANTS` or
+        """The study with the overrides that concern one part of the study file, `_VARIANTS` or
         `_QUICK`; None: with all other overrides."""
         from netstudy.study import apply_overrides, without_parts
 
@@ -73,7 +75,8 @@ class Invocation(BaseModel):
         return study.grows and self.testbed != "published"
 
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
-        """Factor -> the levels to run: the variant's, the short form's, then `--only`."""
+        """Factor -> the levels to run. `--only` takes precedence over the short form, and the short
+        form over the variant."""
         from netstudy.study import quick_only, variant_only
 
         return {
@@ -84,6 +87,7 @@ class Invocation(BaseModel):
 
 
 def _form_of(path: str) -> str | None:
-    """The part, `_VARIANTS` or `_QUICK`, that a path leads into; None if it leads into neither."""
+    """The part of the study file, `_VARIANTS` or `_QUICK`, that a path is in; None if it is in
+    neither."""
     part = path.partition(".")[0].strip()
     return part if part in (_VARIANTS, _QUICK) else None

@@ -1,9 +1,9 @@
-"""No link leads out of a results folder.
+"""Refuses results folders in which a link leads elsewhere.
 
-A folder may come from somebody else. A link under one of netstudy's names would make it write, lock
-or remove the user's files elsewhere. So the whole folder is refused unless everything under these
-names is a regular file or a folder. To write, netstudy opens each name below the results folder
-relative to the handle of its parent (openat), without following links.
+A folder may come from somebody else. If one of netstudy's own files in it were a link, netstudy
+would write, lock or remove the user's files elsewhere. So the whole folder is refused unless each
+of these is a regular file or a folder. To write, netstudy opens each name below the results folder
+relative to the handle of the parent folder (openat), without following links.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _OPEN = os.O_RDONLY | os.O_DIRECTORY
 
 
 def refuse_links(folder: Path, own: Container[str]) -> None:
-    """Raise StudyError if one of the folder's own names, or anything below one, is neither a
-    regular file nor a folder. The folder itself may be reached by a link."""
+    """Raise StudyError if an entry of the folder whose name is in `own`, or anything inside it, is
+    neither a regular file nor a folder. The path of the folder itself may be a link."""
     strange = min(_strange(folder, own), default=None)
     if strange is not None:
         raise _refusal(folder, strange)
@@ -63,7 +63,8 @@ def _refusal(folder: Path, path: Path) -> StudyError:
 def opened(folder: Path, within: Path | None = None) -> Iterator[int]:
     """The handle of a folder. `within` is the results folder that contains it, if any.
 
-    Raises StudyError where a name below the results folder is a link, and OSError.
+    Raises StudyError if a name below the results folder is a link, and OSError if the folder cannot
+    be opened.
     """
     top = within or folder
     handle = os.open(top, _OPEN)
@@ -81,7 +82,7 @@ def opened(folder: Path, within: Path | None = None) -> Iterator[int]:
 
 def open_lock(handle: int, name: str, folder: Path) -> int:
     """Open a folder's lock relative to the folder's handle, for reading and writing; create it if
-    missing. Raises StudyError unless it is a regular file without further hard links."""
+    missing. Raises StudyError if the lock is not a regular file, or has further hard links."""
     flags = os.O_RDWR | os.O_CREAT | os.O_NONBLOCK  # opening a pipe would wait for another process
     lock = _open_below(handle, name, flags, folder, folder / name)
     if not is_plain(os.fstat(lock)):
@@ -91,8 +92,8 @@ def open_lock(handle: int, name: str, folder: Path) -> int:
 
 
 def is_plain(found: os.stat_result) -> bool:
-    """Whether a file is regular and has no other hard link, under which it would change too. A file
-    without any name, which another process has removed meanwhile, counts as plain."""
+    """Whether a file is regular and has only one name: a write would change it under its other
+    names, too. A file without a name, which another process has just removed, counts as plain."""
     return stat.S_ISREG(found.st_mode) and found.st_nlink <= 1
 
 

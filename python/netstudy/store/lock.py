@@ -1,5 +1,5 @@
-"""One writer per folder: an advisory lock that the kernel releases when its holder dies, for
-whatever reason."""
+"""Allows one writer per folder: an advisory lock, which the kernel releases when the process that
+holds it ends, for whatever reason."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from netstudy.store.links import is_plain, open_lock, opened
 LOCK_NAME = ".lock"
 _ATTEMPTS = 10
 _PAUSE_S = 0.02
-"""Number of attempts: another process that calls `is_locked` itself holds the lock for an
-instant."""
+"""Pause between attempts. There are several attempts because a process that calls `is_locked` holds
+the lock for an instant."""
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold the folder's lock for the block.
+    """Hold the folder's lock while the block runs.
 
-    Raises StudyError while another process holds it, when the folder cannot be written to, and when
-    the lock is not a file of the folder itself.
+    Raises StudyError if another process holds the lock, if the folder cannot be written to, or if
+    the lock is not a file in the folder itself.
     """
     with storage(folder), opened(folder) as handle:
         descriptor = open_lock(handle, LOCK_NAME, folder)
@@ -72,8 +72,8 @@ def is_locked(folder: Path) -> bool:
 
 
 def remove_false_lock(folder: Path) -> None:
-    """Remove an entry under the lock's name that is not a lock file, such as a link: no process can
-    hold the folder by it."""
+    """Remove an entry that has the lock's name but is not a lock file, such as a link. No process
+    can hold such a lock."""
     lock = folder / LOCK_NAME
     with suppress(FileNotFoundError):
         if not is_plain(lock.lstat()):

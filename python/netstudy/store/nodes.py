@@ -1,9 +1,9 @@
 """Environments of the nodes of real testbeds: captured at set-up, before anything is timed.
 
-An environment is a file, `captures/nodes/<hash>.json`, which equal nodes share; their records name
-it (`RecordNode.environment`). Output of the kernel is stored unchanged; changes are stored as
-commands, with the value before and after. Environment variables, arguments of other programs and
-users' files are not read, so no secret gets here.
+An environment is stored in a file, `captures/nodes/<hash>.json`, which equal nodes share; records
+refer to it in `RecordNode.environment`. Output of the kernel is stored unchanged; changes are
+stored as commands, with the value before and after. Environment variables, arguments of other
+programs and users' files are not read, so that no secret gets into the file.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ NODES: Final = "nodes"
 """The folder of the environments, inside the captures folder."""
 NODE_SCHEMA: Final = "netstudy/node/1"
 _DIGITS = 16
-"""Digits of the SHA-256 in a file's name."""
+"""Number of digits of the SHA-256 in a file's name."""
 
 
 class _Captured(BaseModel):
@@ -32,14 +32,14 @@ class Tuning(_Captured):
     """A change of a setting, with the values before and after."""
 
     command: str
-    """The command, or a command with the same effect, such as of `ip`, `tc`, `sysctl` or `ethtool
-    -K`. ADDRESS stands for the address of each host."""
+    """The command that made the change, or one with the same effect, such as `ip`, `tc`, `sysctl`
+    or `ethtool -K`. ADDRESS stands for the address of each host."""
     before: str | None
-    """The value before; None: there was none, as for objects that the command makes."""
+    """The value before; None: there was none, since the command created the object."""
     after: str | None
     """The value read afterwards; None: it could not be read."""
     alike: tuple[str, ...] = ()
-    """Other interfaces with the same change as the one in the command."""
+    """Other interfaces that were changed in the same way as the one in the command."""
 
 
 class Interface(_Captured):
@@ -47,12 +47,12 @@ class Interface(_Captured):
 
     names: tuple[str, ...]
     kind: str
-    """The kernel's name of its kind: veth, bridge; ether for hardware."""
+    """The kernel's name for the kind of interface: veth, bridge; ether for hardware."""
     driver: str
-    """As `ethtool -i` reports it, with its version if it has one."""
+    """Name of the driver as `ethtool -i` reports it, with the version if there is one."""
     mtu_bytes: int
     offloads: str
-    """Output of `ethtool -k` for the first one."""
+    """Output of `ethtool -k` for the first of the interfaces."""
 
 
 class Machine(_Captured):
@@ -65,7 +65,7 @@ class Machine(_Captured):
     kernel: str
     """System, release and version, as `uname -srv` prints them."""
     sysctls: dict[str, str]
-    """Network settings that namespaces do not have separately, by name."""
+    """Network settings that all namespaces share, by name."""
 
 
 class NodeEnvironment(_Captured):
@@ -74,7 +74,7 @@ class NodeEnvironment(_Captured):
     schema_: Literal["netstudy/node/1"] = NODE_SCHEMA
     machine: Machine
     cpus: float | None
-    """Number of CPUs that its processes may use."""
+    """Number of CPUs that the node's processes may use."""
     interfaces: tuple[Interface, ...]
     qdiscs: str
     """Output of `tc -s -j qdisc show`."""
@@ -85,9 +85,10 @@ class NodeEnvironment(_Captured):
 
 
 def keep_node(captures: Path, environment: NodeEnvironment) -> str:
-    """Write an environment, unless an equal one exists; returns its name for records.
+    """Write an environment, unless an equal one exists; returns the name by which records refer to
+    it.
 
-    Raises StudyError when that fails.
+    Raises StudyError when it cannot be written.
     """
     text = environment.model_dump_json(indent=1).encode() + b"\n"
     name = hashlib.sha256(text).hexdigest()[:_DIGITS]
@@ -100,7 +101,7 @@ def keep_node(captures: Path, environment: NodeEnvironment) -> str:
 
 
 def read_node(captures: Path, name: str) -> NodeEnvironment:
-    """The environment of that name. Raises StudyError when it is missing or damaged."""
+    """The environment with this name. Raises StudyError when it is missing or damaged."""
     path = _path(captures, name)
     try:
         return NodeEnvironment.model_validate_json(path.read_bytes())

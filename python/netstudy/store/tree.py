@@ -1,4 +1,4 @@
-"""The tree of results: lists folders, and finds the one that a user names."""
+"""The tree of results: lists results folders, and finds the folder that a user names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ class Results:
     def folders(self, study: str | None = None, *, without_plan: bool = False) -> list[Folder]:
         """The results folders of all studies or of one, newest first.
 
-        Folders that have lost their plan are included only with `without_plan`: nothing can be
-        read from them.
+        Folders without a plan are included only with `without_plan`, since nothing can be read from
+        them.
         """
         candidates = self.root.glob("*/*") if study is None else (self.root / study).glob("*")
         found = [
@@ -39,20 +39,21 @@ class Results:
         return [Folder(path) for path in sorted(found, key=_age, reverse=True)]
 
     def leftovers(self) -> list[Path]:
-        """Partial files and folders of an interrupted writer, outside the results folders."""
+        """Partial files and folders that interrupted writers left outside the results folders."""
         found = sorted(self.root.glob(f"*/.*{TEMPORARY_SUFFIX}"))
         return [path for path in found if path.is_symlink() or not is_locked(path)]
 
     def closed(self) -> list[Path]:
-        """Folders of studies that this user may not list."""
+        """Folders of studies whose contents this user may not list."""
         return sorted(path for path in self.root.glob("*") if _is_closed(path))
 
     def resolve(self, named: str | None, *, done: bool, or_part: bool = False) -> Folder:
         """The results folder that `named` means. A results folder means itself. A study (its name
         or path), a folder of its results, or a whole tree of results means the newest folder in it;
-        None means the newest folder of this tree. With `done`, the newest folder with all runs is
-        taken. Raises StudyError when there is none, unless `or_part` allows one with missing runs,
-        and with `done` when a file changed after the folder was sealed."""
+        None means the newest folder of this tree. With `done`, the newest folder in which all runs
+        have records is meant. Raises StudyError if there is no such folder, unless `or_part` allows
+        a folder with missing runs; and with `done`, if a file changed after the folder was
+        sealed."""
         if named is not None and (folder := Folder.at(Path(named))) is not None:
             return _checked(folder, done=done, or_part=or_part)
         folders = self._folders_of(named)
@@ -69,8 +70,8 @@ class Results:
         return elsewhere or self.of_study(named)
 
     def of_study(self, named: str) -> list[Folder]:
-        """The folders of a study, newest first: by its name, by its path, or by the name of the
-        folder that it was run from. Results inside the study's folder are found as well."""
+        """The folders of a study, newest first. `named` is the study's name, its path, or the name
+        of the folder that it was run from. Results inside the study's folder are found as well."""
         path = Path(named)
         if not path.is_file() and not (path / STUDY).is_file():
             # The name may be that of the folder that a study was run from.
@@ -128,7 +129,7 @@ def _age(path: Path) -> tuple[str, int]:
 
 
 def _is_closed(path: Path) -> bool:
-    """Whether the path is a folder that this user may not list."""
+    """Whether the path is a folder whose contents this user may not list."""
     return path.is_dir() and not os.access(path, os.R_OK | os.X_OK)
 
 
@@ -148,7 +149,7 @@ def _checked(folder: Folder, *, done: bool, or_part: bool) -> Folder:
 
 
 def _remove_folder(path: Path) -> None:
-    """Hide the folder in one step, then remove its content.
+    """Rename the folder to a hidden name, then remove it.
 
     Raises StudyError while a process is writing to it.
     """

@@ -1,6 +1,6 @@
 """Study files: the question, the network, the load, and the contents of the report.
 
-`load` reads one and checks it; everything else works on the `Study` it returns.
+`load` reads and checks a study file and returns a `Study`; everything else works on this object.
 """
 
 from __future__ import annotations

@@ -12,19 +12,20 @@ from netstudy.study.vocabulary import STANDARD_FIGURES, MetricName, split_metric
 from netstudy.units import format_number
 
 _ROUNDING = 1e-12
-"""10 % more than 0.7 is not exactly 0.77 in floating point."""
+"""Tolerates rounding errors: 10 % more than 0.7 is not exactly 0.77 in floating point."""
 _NUMBER = r"\d+(?:\.\d+)?"
 _BAND = re.compile(rf"(?:(?P<pct>{_NUMBER})\s*%)?(?P<both>\s*or\s*)?(?P<absolute>{_NUMBER})?")
 
 
 @dataclass(frozen=True)
 class Band:
-    """Tolerated difference between two values; if both bounds are given, meeting one is enough."""
+    """Tolerated difference between two values. If both bounds are given, it is enough to meet one
+    of them."""
 
     pct: float | None
-    """In percent of the first value."""
+    """Bound in percent of the first value."""
     absolute: float | None
-    """In the metric's own unit, for values near zero, where a percentage says nothing."""
+    """Bound in the metric's own unit, for values near zero, where a percentage means little."""
 
     @classmethod
     def parse(cls, text: str) -> Band:
@@ -37,11 +38,11 @@ class Band:
         return cls(pct, absolute)
 
     def holds(self, first: float, second: float) -> bool:
-        """Whether the second value lies inside."""
+        """Whether the second value is within the tolerance."""
         return abs(second - first) <= self.reach(first) * (1 + _ROUNDING)
 
     def reach(self, first: float) -> float:
-        """The largest distance from the first value that is inside."""
+        """The largest tolerated distance from the first value."""
         relative = 0.0 if self.pct is None else abs(first) * self.pct / 100
         return max(relative, self.absolute or 0.0)
 
@@ -57,9 +58,10 @@ class Bands:
     """The bands of a comparison."""
 
     named: Mapping[MetricName | str, Band]
-    """Metric, or standard figure -> its band. A metric that is named must have been measured."""
+    """Metric, or short name of a standard figure -> its band. A metric in this map must have been
+    measured."""
     other: Band | None = None
-    """The band of every metric that is not named; None: such metrics are shown and not judged."""
+    """The band of all other metrics; None: they are shown, but not judged."""
     asked: Mapping[MetricName | str, Band] = field(default_factory=dict)
     """Bands from the command line, which replace the study's."""
 

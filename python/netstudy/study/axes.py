@@ -1,4 +1,4 @@
-"""Which factor of a test case runs along the rows of its tables, and which makes their columns."""
+"""Which factor of a test case makes the rows of its tables, and which one the columns."""
 
 from __future__ import annotations
 
@@ -9,27 +9,28 @@ from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
 Factors = Mapping[str, Sequence[Level]]
-"""Factor -> its levels that occur."""
+"""Factor -> the levels of it that occur."""
 
 
 @dataclass(frozen=True)
 class Axes:
-    """The layout of a case. All other factors are held: each combination of their levels is a
-    panel."""
+    """The layout of a case's tables and figures. Each combination of levels of the other factors is
+    a panel."""
 
     x: str | None
-    """The factor along x, which makes the rows of a table."""
+    """The factor on the x-axis of figures and in the rows of tables."""
     series: str | None
     """The factor that is compared: its levels are adjacent columns of each metric."""
     series_levels: int
-    """Number of these levels."""
+    """Number of levels of the compared factor."""
 
 
 def axes(factors: Factors, compared: str | None) -> Axes:
-    """The compared factor makes the series; the first numeric factor among the others runs along x.
+    """The compared factor makes the series; the first numeric factor among the others is on the
+    x-axis.
 
-    Without a comparison, the first factor with several named levels makes the series. A factor
-    with one level is held, unless there is no other.
+    Without a comparison, the first factor with several named levels makes the series. A factor with
+    a single level is on neither axis, unless there is no other factor.
     """
     series = compared if compared in factors else None
     x = _x_factor(factors, series)

@@ -1,4 +1,4 @@
-"""The address of a database as a libpq URI, limited to the parts that a study may hold.
+"""Reads the address of a database: a libpq URI with only the parts that a study may contain.
 
 Studies, plans and records are copied to other places, so the address must not contain a password.
 """
@@ -42,8 +42,8 @@ def postgresql_dsn(text: str) -> Dsn:
         "user": unquote(user),
         "dbname": unquote(url.path.removeprefix("/")),
     }
-    # libpq takes a part from the address or from the query. If both have it, nobody can tell which
-    # one a reader expects, so it is refused instead of overwritten.
+    # libpq takes each value from the address or from the query. If both give the same one, it is
+    # unclear which of them is meant, so this is refused.
     for name, value in named.items():
         if name not in given:
             raise ValueError(f"has {name}; only host, port, user and dbname are supported")

@@ -1,4 +1,4 @@
-"""The study file as it is written: the model that editors' JSON Schema is made from."""
+"""The model of the study file; the JSON Schema for editors is made from it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ from netstudy.study.topology import Topology
 from netstudy.study.workloads import Workload
 
 Hole = dict[NameValue, LevelChoice]
-"""Factor -> levels, or `!level` for all others; a cell is left out where every factor matches.
-`because` gives the reason, as tables show it."""
+"""Factor -> levels, or `!level` for all levels but this one. Treatments that match for every factor
+are not run. `because` gives the reason, which tables show."""
 BECAUSE = "because"
 
 
@@ -45,17 +45,17 @@ class Design(Model):
     description: WordsValue | None = None
     """Description of the test case, in a paragraph."""
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
-    """Factors that vary. The full product is run, in this order, unless zip or holes say
-    otherwise."""
+    """Factors that vary. All combinations of their levels are run, except for zip and holes. Tables
+    show the factors in this order."""
     fixed: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Factors held at one level: inside a case for this case, at the top of the file for every
-    case."""
+    """Factors held at one level: in a case, for this case; at the top of the file, for all
+    cases."""
     zip: tuple[tuple[NameValue, ...], ...] = ()
-    """Groups of factors that vary together, first level with first; all factors of a group need the
-    same number of levels."""
+    """Groups of factors that vary together: the first level of one with the first level of the
+    others, and so on. All factors of a group need the same number of levels."""
     holes: tuple[Hole, ...] = ()
-    """Treatments that are not run: factor to level, levels, or `!level` for every other one, and
-    `because: …` for the reason."""
+    """Treatments that are not run: for each factor a level, several levels, or `!level` for all
+    levels but this one; `because: …` gives the reason."""
 
 
 class Quick(Model):
@@ -64,7 +64,7 @@ class Quick(Model):
     only: dict[NameValue, LevelChoice] = Field(default_factory=dict)
     """Factor -> the levels that are kept."""
     set: dict[WordsValue, LevelValue] = Field(default_factory=dict)
-    """Path -> value, as `--set` takes them."""
+    """Path -> value, written as for `--set`."""
 
 
 class Variant(Quick):
@@ -75,13 +75,13 @@ class Variant(Quick):
     """
 
     description: WordsValue | None = None
-    """Why the testbed runs this variant and not the study as it is."""
+    """Why the testbed runs this variant instead of the unchanged study."""
     scale: ScaleValue | None = None
     """Factor for all link rates, such as 1/10; `--scale` takes precedence."""
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
-    """Factors to add; a factor of the same name is replaced."""
+    """Factors to add; they replace the study's factors of the same name."""
     without: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()
-    """Parts of the study that this variant leaves out, as `--without` names them: `figures[1]`,
+    """Parts of the study that this variant leaves out, written as for `--without`: `figures[1]`,
     `conclude.compare`."""
     quick: Quick = Quick()
     """The short form of this variant."""
@@ -95,7 +95,7 @@ class StudyFile(Design):
     question: WordsValue
     """The question that the study answers."""
     expectation: WordsValue | None = None
-    """The outcome that its author expects before it is run, and why."""
+    """The outcome that the author expects before the study is run, and why."""
     expect: Annotated[tuple[ExpectationOrText, ...], OneOrMore()] = ()
     """The expectation as conditions on the outcome; the report confirms or refutes each condition,
     or leaves it undecided."""
@@ -106,7 +106,7 @@ class StudyFile(Design):
     topology: Topology
     """Hosts, switches, links."""
     workload: Workload
-    """The work of the hosts."""
+    """The workload of the hosts."""
     procedure: Procedure = Procedure()
     """The phases of a run."""
     instruments: tuple[InstrumentByKey, ...] = ()
@@ -115,13 +115,13 @@ class StudyFile(Design):
     """Independent runs of each treatment. All runs of a replicate are in one block of the random
     order."""
     seed: SeedValue = 1
-    """Root of all random numbers, unless the command line gives another."""
+    """Seed of all random numbers; the command line may give another one."""
     noise: PercentValue | None = None
-    """Smaller differences do not count as differences."""
+    """Differences in percent that are smaller than this do not count as differences."""
     compare: Compare | None = None
     """The comparison that the verdict is about."""
     report: Report = Report()
-    """Its title, tables and figures."""
+    """The title, tables and figures of the report."""
     tables: tuple[Table, ...] = ()
     """Short for report.tables."""
     figures: tuple[FigureOrName, ...] = ()
@@ -131,15 +131,15 @@ class StudyFile(Design):
     require: tuple[RequirementOrText, ...] = ()
     """Conditions that the outcome must satisfy, such as completion_ms_p99 < 500."""
     agreement: dict[AgreedMetric, BandValue] = Field(default_factory=dict)
-    """Metric, or a figure's short name -> difference that `netstudy compare` tolerates: in
-    percent of the first value, in the metric's unit, or both, of which one must hold
-    (20 % or 0.5)."""
+    """Metric, or a figure's short name -> difference that `netstudy compare` tolerates: in percent
+    of the first value, in the metric's unit, or both (20 % or 0.5). If both are given, it is enough
+    to meet one of them."""
     reference: Annotated[tuple[Reference, ...], OneOrMore()] = ()
     """Published measurements to show next to the study's own."""
     quick: Quick = Quick()
     """The short form that `--quick` runs."""
     testbeds: dict[NameValue, Variant] = Field(default_factory=dict)
-    """Testbed -> the variant of the study that it runs."""
+    """Testbed -> the variant of the study that this testbed runs."""
 
     @model_validator(mode="after")
     def _one_design(self) -> StudyFile:

@@ -1,7 +1,7 @@
 """Factors and their levels: lists, ranges, named maps, and levels that grow.
 
-A level is known by its name: a scalar's own text, or the `name` of a map whose other keys are the
-fields that `${field}` reaches. Ranges are counted before they are expanded.
+The name of a level is its text, or the `name` of a map. The other keys of such a map are fields,
+which `${field}` inserts. The length of a range is checked before it is expanded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from netstudy.study.vocabulary import Measured, MetricName
 from netstudy.wire import Level, Treatment
 
 LEVELS_MAX = 10_000
-"""Most levels of one factor: more would fill the memory, and nobody would read them."""
+"""The most levels of a factor: more would fill the memory, and nobody would read their results."""
 
 _AT_MOST = "at most"
 """The key of the last level of an open-ended range."""
@@ -32,40 +32,40 @@ _RANGE = re.compile(r"(\d{1,18})\.\.(\d{1,18})?")
 
 @dataclass(frozen=True)
 class FactorLevel:
-    """One level: the name that tables print, and the fields that `${field}` reaches."""
+    """One level: the name that tables print, and the fields that `${field}` inserts."""
 
     name: Level
     fields: dict[str, Level] = field(default_factory=dict)
     description: str | None = None
     bundle: str | None = None
-    """Other parts that change together with it: a difference is then credited to none of them."""
+    """Other things that change together with the level: a difference is then not attributed to any
+    one of them."""
     item: int | None = None
-    """Its index in the file's list; None when it comes from a range."""
+    """Index of the level in the file's list; None if it comes from a range."""
 
     @property
     def says_more(self) -> bool:
-        """Whether it has more than its name and the description printed next to it."""
+        """Whether the level has more than a name and a description."""
         return bool(self.fields or self.bundle)
 
     @property
     def text(self) -> str:
-        """Its description and the parts that change together with it."""
+        """The level's description, and what changes together with the level."""
         together = f"changes together with {self.bundle}" if self.bundle else ""
         return "; ".join(part for part in (self.description, together) if part)
 
 
 @dataclass(frozen=True)
 class Growth:
-    """How an outer loop grows a factor: from its first level on, until more brings no gain."""
+    """How an outer loop grows a factor: level by level, until further levels bring no gain."""
 
     until: Literal["no gain"]
     confirm: int
     """Number of consecutive levels without gain that end the loop."""
     open_ended: bool
-    """Whether the levels were written without an end (`1..`); then `at_most` is the last."""
+    """Whether the levels were written without an end (`1..`); the last one is then `at_most`."""
     at_most: int | None = None
-    """The last level of an open-ended range; None for a list, which ends with its own last
-    level."""
+    """The last level of an open-ended range; None for a list."""
     of: MetricName | None = None
     """The metric that must gain; None: the workload's throughput."""
 
@@ -84,14 +84,14 @@ class _Growing:
 
     listed: tuple[FactorLevel, ...]
     start: int | None
-    """Where a range without an end begins; None for a list."""
+    """First level of a range without an end; None for a list."""
     text: str
-    """As the file writes it."""
+    """The list or range as the file writes it."""
 
 
 def columns_of_factors(factors: Iterable[str], taken: Iterable[str]) -> list[str]:
-    """The names of factors as columns of a table with further columns: `<name>_level` for one whose
-    name is taken."""
+    """Names of columns for factors, in a table whose other columns are `taken`: a factor whose name
+    is taken gets `<name>_level`."""
     used = set(taken)
     columns = []
     for factor in factors:
@@ -111,7 +111,7 @@ def level_text(level: Level) -> str:
 
 
 def has_levels(treatment: Treatment, levels: Mapping[str, Level]) -> bool:
-    """Whether a treatment has all these levels, whichever way each is written."""
+    """Whether a treatment has all these levels; 1 and "1" are the same level."""
     return all(
         factor in treatment and _is_same(treatment[factor], level)
         for factor, level in levels.items()
@@ -123,12 +123,12 @@ def _is_same(a: Level, b: Level) -> bool:
 
 
 def is_numeric(levels: Iterable[Level]) -> bool:
-    """Whether all levels are numbers, so that they have an order and a distance."""
+    """Whether all levels are numbers, so that a numeric axis can show them."""
     return all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels)
 
 
 def read_levels(value: object) -> Levels:
-    """Read the levels of one factor. Raises pydantic errors located inside the value."""
+    """Read the levels of one factor. Raises pydantic errors with places inside the value."""
     if isinstance(value, dict):
         return _grown(value)
     return Levels(_named_once(_read_list(value)))
@@ -143,7 +143,8 @@ def count_range(text: object) -> tuple[int, int | None] | None:
 
 
 def range_levels(first: int, last: int) -> range:
-    """The levels of `first..last`. Too long a range is refused before its levels are built."""
+    """The levels of `first..last`. A range that is too long is refused before its levels are
+    built."""
     if last < first:
         raise fault(f"{first}..{last} runs backwards; did you mean {last}..{first}?")
     if last - first + 1 > LEVELS_MAX:
@@ -219,7 +220,7 @@ def _whole_range(text: str) -> range:
 
 
 def _grow_text(text: object) -> str:
-    """The right form of levels without an end."""
+    """How a file must write levels without an end."""
     return f"{{grow: {text}, until: no gain, {_AT_MOST}: 64}}"
 
 
@@ -254,7 +255,7 @@ def _read_map(item: dict[str, Any], index: int) -> FactorLevel:
 
 
 def _plain(value: object, *, as_text: bool = False) -> Level:
-    """A scalar as a plan keeps it: a number that is not in its shortest form stays text."""
+    """A scalar as a plan keeps it: a number that is not written in its shortest form stays text."""
     if isinstance(value, Written):
         keep_text = as_text or not _is_shortest(value)
         number = int(value) if isinstance(value, int) else float(value)  # type: ignore[arg-type]
@@ -328,22 +329,23 @@ _GROWING_TEXT: dict[str, Any] = {"type": "string", "pattern": r"^\d+\.\.\d*$"}
 
 
 class GrowthSpec(Model):
-    """An outer loop: run a level, look at the result, go on to the next while it gains."""
+    """An outer loop: runs one level after the other, as long as the results gain."""
 
     grow: Annotated[_Growing, _Read(_read_growing, {"anyOf": [_LIST, _GROWING_TEXT]})]
     """The levels in order: a list, a range `1..8`, or `1..` without an end."""
     until: Literal["no gain"] = "no gain"
-    """When to stop: when a level no longer gains. A level gains if its value over all replicates is
-    better than the best earlier value by more than `noise`. Without a declared noise, it must be
-    better by more than two series of identical runs would differ (A/A noise)."""
+    """When to stop: when a level no longer gains. A level gains if its result over all replicates
+    is better than the best earlier result by more than `noise`. Without a declared noise, it must
+    be better by more than the difference expected between two series of identical runs (A/A
+    noise)."""
     confirm: CountValue = 1
     """Number of consecutive levels without gain that end the loop; a gain restarts the count."""
     at_most: CountValue | None = Field(default=None, alias="at most")
-    """The last level of a range without an end, required there; a list ends with its own last
+    """The last level of a range without an end, which needs it; a list ends with its own last
     level."""
     of: Measured | None = None
-    """The metric that must gain; without it the workload's throughput. If the metric has no better
-    direction, such as the rate at a port, more is better."""
+    """The metric that must gain; by default, the workload's throughput. If neither direction of a
+    metric is better, as for the rate at a port, a larger value is a gain."""
 
 
 FACTOR_SCHEMA: dict[str, Any] = {
@@ -357,7 +359,7 @@ FACTOR_SCHEMA: dict[str, Any] = {
 }
 
 LevelValue = Annotated[Level, _Read(_plain, _SCALAR)]
-"""The name of a level, in places where a study refers to a level."""
+"""The name of a level, where a study refers to a level."""
 LevelChoice = Annotated[tuple[LevelValue, ...], OneOrMore()]
 """One level, a range of levels such as 1..6, or a list of both."""
 FactorLevels = Annotated[Levels, _Read(read_levels, FACTOR_SCHEMA)]

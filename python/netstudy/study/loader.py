@@ -1,4 +1,4 @@
-"""Loading a study: read the file, check its shape, check that it makes sense as a whole."""
+"""Loads a study: reads the file, checks each part, and checks that the parts are consistent."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def load(
 ) -> Study:
     """Read a study from a `study.yaml` or the folder that holds one.
 
-    Files that the study names (reference data, profiles of its own) are looked up in its folder.
-    For a study that was already run (`was_carried_out`), the checks of its report and of
-    settings without effect are skipped.
-    Raises StudyError with `file:line:column` for every problem found.
+    Files that the study names (reference data, its own profiles) are looked up in the study's
+    folder. For a study that was already run (`was_carried_out`), the checks of its report and of
+    settings without effect are skipped. Raises StudyError with `file:line:column` for every problem
+    found.
     """
     file = path / "study.yaml" if path.is_dir() else path
     if path.is_dir() and not file.exists():
@@ -78,7 +78,8 @@ def apply_overrides(
 ) -> Study:
     """The study with values set by path: {"workload.incast.iterations": "60"}.
 
-    Text is read as YAML. The result is checked like a file. Raises StudyError naming the option.
+    Text is read as YAML. The result is checked like a file. Raises StudyError, whose message gives
+    the option.
     """
     document = study.document
     for path, value in overrides.items():
@@ -90,14 +91,16 @@ def apply_overrides(
 
 
 def quick_form(study: Study, *, hardware: HardwareLibrary | None = None) -> Study:
-    """The study with the values of its short form set; `quick_only` gives the levels kept."""
+    """The study with the values of its short form; `quick_only` returns the levels that the short
+    form keeps."""
     return apply_overrides(study, study.quick.set, hardware=hardware)
 
 
 def in_variant(study: Study, name: str, *, hardware: HardwareLibrary | None = None) -> Study:
-    """The study in its variant for a testbed: its factors, values and short form set.
+    """The study in its variant for a testbed: with the variant's factors, values and short form.
 
-    `study.testbeds[name]` holds the levels that are kept and the scale.
+    The levels that the variant keeps and its scale are not applied here; see
+    `study.testbeds[name]`.
     """
     document, inside = study.document, ("testbeds", name)
     written = document.data["testbeds"][name]
@@ -119,14 +122,15 @@ def without_parts(
     study: Study, parts: Sequence[str], *, hardware: HardwareLibrary | None = None
 ) -> Study:
     """The study as if some parts had not been written: `figures[1]`, `tables[0].normalise`,
-    `conclude.bottleneck`. The result is checked like a file. Raises StudyError naming the option.
+    `conclude.bottleneck`. The result is checked like a file. Raises StudyError, whose message gives
+    the option.
     """
     document = _without(study, study.document, parts)
     return _checked(study.path, document, hardware, was_carried_out=study.was_carried_out)
 
 
 def _without(study: Study, document: Document, parts: Sequence[str]) -> Document:
-    """`document`, a version of the study's own, without these parts of the study."""
+    """`document` without these parts; it is the study's document or a changed version of it."""
     paths = [path for part in parts for path in _paths_of(study, part, f"--without {part}")]
     for path in sorted(set(paths), key=_last_first, reverse=True):
         document = document.without(path)
@@ -134,15 +138,17 @@ def _without(study: Study, document: Document, parts: Sequence[str]) -> Document
 
 
 def _last_first(path: Inside) -> tuple[tuple[bool, int, str], ...]:
-    """Sort key to remove later items of a list first, so that earlier indices stay valid."""
+    """Sort key for removing later items of a list first, so that the indices of earlier items stay
+    valid."""
     return tuple(
         (isinstance(key, int), key if isinstance(key, int) else 0, str(key)) for key in path
     )
 
 
 def _paths_of(study: Study, part: str, source: str) -> list[Inside]:
-    """The paths of a part that is named like `conclude.bottleneck` in messages and options. The
-    kind of a conclusion names all conclusions of this kind. `source`: where the name was given."""
+    """The paths of a part that messages and options write as, for example, `conclude.bottleneck`.
+    This stands for all conclusions of the kind. `source`: the option or place that gives the
+    part."""
     keys = [key for key in re.split(r"\.|\[(\d+)\]", part.strip()) if key]
     if not keys:
         raise StudyError("name a part by its path, such as conclude.bottleneck", source)
@@ -157,7 +163,7 @@ def _paths_of(study: Study, part: str, source: str) -> list[Inside]:
 
 
 def _inside(data: object, keys: Sequence[str]) -> list[Inside]:
-    """Every place that keys lead to."""
+    """Every path in the data that matches the keys."""
     if not keys:
         return [()]
     key, rest = keys[0], keys[1:]
@@ -176,7 +182,7 @@ def _inside(data: object, keys: Sequence[str]) -> list[Inside]:
 
 
 def _of_kind(items: Sequence[object], kind: str) -> list[int]:
-    """The items that are a word, or a map with that key."""
+    """Indices of the items that are this word, or a map with this key."""
     return [
         index
         for index, item in enumerate(items)
@@ -224,7 +230,7 @@ def _refuse_second_workload(document: Document, keys: tuple[str, ...], source: s
 
 
 def _kinds(data: Mapping[str, object]) -> list[str] | None:
-    """Kinds of workload and instruments in an unchecked study; None if it has none that we know."""
+    """Kinds of workload and instruments in an unchecked study; None if none of them is known."""
     workload, instruments = data.get("workload"), data.get("instruments")
     found = [kind for kind in WORDS if isinstance(workload, dict) and kind in workload]
     samplers = instruments if isinstance(instruments, list) else []

@@ -1,4 +1,4 @@
-"""A study as the rest of the program sees it: whole, checked, immutable."""
+"""A study as the rest of the program uses it: complete, checked and immutable."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from netstudy.wire import Level
 ItemT = TypeVar("ItemT")
 
 MAIN_CASE = "main"
-"""Name of the one test case of a study that has plain factors."""
+"""Name of the only test case of a study whose file has factors but no cases."""
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class Factor:
     levels: tuple[FactorLevel, ...]
     growth: Growth | None = None
     path: Path = ()
-    """Its place in the file."""
+    """The factor's place in the file."""
 
     @property
     def names(self) -> tuple[Level, ...]:
-        """The names of its levels, in the order of the study."""
+        """The names of the factor's levels, in the order of the study."""
         return tuple(level.name for level in self.levels)
 
     def level(self, name: Level) -> FactorLevel | None:
@@ -75,13 +75,14 @@ class Case:
     description: str | None
     factors: tuple[Factor, ...]
     fixed: Mapping[str, Level]
-    """Levels held in this case, including levels fixed for the whole study."""
+    """Factor -> the level at which this case holds it, including levels fixed for the whole
+    study."""
     zip: tuple[tuple[str, ...], ...] = ()
     holes: tuple[Hole, ...] = ()
     reasons: tuple[str | None, ...] = ()
-    """Why each hole is left out; None: the study gives no reason."""
+    """The reason for each hole; None: the study gives no reason."""
     path: Path = ()
-    """Its place in the file; empty for the one case of plain factors."""
+    """The case's place in the file; empty if the file has factors but no cases."""
 
     def factor(self, name: str) -> Factor | None:
         """The factor of this name, or None."""
@@ -93,7 +94,7 @@ class Case:
         return next((factor for factor in self.factors if factor.growth), None)
 
     def zipped_with(self, name: str) -> tuple[str, ...]:
-        """The factors that vary together with one, itself included."""
+        """The factors that vary together with this one, including the factor itself."""
         return next((names for names in self.zip if name in names), (name,))
 
 
@@ -106,26 +107,27 @@ class Study:
     document: Document = field(repr=False)
     file: StudyFile = field(repr=False)
     was_carried_out: bool = False
-    """Whether it comes from a results folder: checks that an earlier version lacked are skipped."""
+    """Whether the study comes from a results folder: checks that an earlier version may not have
+    made are skipped."""
 
     @property
     def study(self) -> str:
-        """Its short name; results go to results/<name>/."""
+        """Short name of the study; results go to results/<name>/."""
         return self.file.study
 
     @property
     def question(self) -> str:
-        """The question that it answers."""
+        """The question that the study answers."""
         return self.file.question
 
     @property
     def expectation(self) -> str | None:
-        """The outcome that its author expected before it was run."""
+        """The outcome that the author expected before the study was run."""
         return self.file.expectation
 
     @property
     def authors(self) -> tuple[str, ...]:
-        """Who made it."""
+        """Who made the study."""
         return self.file.author
 
     @property
@@ -135,22 +137,23 @@ class Study:
 
     @property
     def description(self) -> str | None:
-        """Its description, if it has test cases with descriptions of their own; else None."""
+        """The description of the whole study, if the file has test cases; else None, since the only
+        case has it."""
         return self.file.description if self.file.cases else None
 
     @property
     def topology(self) -> Topology:
-        """Hosts, links, switch; with references that a treatment fills in."""
+        """Hosts, links and switches; references stand for the values that a treatment supplies."""
         return self.file.topology
 
     @property
     def workload(self) -> Workload:
-        """The work of the hosts; with references that a treatment fills in."""
+        """The workload; references stand for the values that a treatment supplies."""
         return self.file.workload
 
     @property
     def metrics(self) -> Mapping[str, WorkloadMetric]:
-        """Metrics of its workload, its probe and its TCP sampler."""
+        """Metrics of the workload, the probe and the TCP sampler."""
         return {name: one for words in self._words for name, one in words.metrics.items()}
 
     @property
@@ -168,8 +171,8 @@ class Study:
 
     @cached_property
     def named_metrics(self) -> tuple[MetricName, ...]:
-        """Every metric that its outcome or a growing factor names, once, in the order of the file's
-        parts."""
+        """Every metric that the parts about results or a growing factor name, without
+        repetitions."""
         growths = (factor.growth for case in self.cases for factor in case.factors)
         found: list[MetricName] = [
             *(growth.of for growth in growths if growth is not None and growth.of is not None),
@@ -200,7 +203,7 @@ class Study:
 
     @property
     def seed(self) -> int:
-        """Root of all random numbers, unless the command line gives another."""
+        """Seed of all random numbers; the command line may give another one."""
         return self.file.seed
 
     @property
@@ -210,8 +213,8 @@ class Study:
 
     @property
     def compare(self) -> Compare | None:
-        """The comparison of the verdict: its base is the level as the factor names it, its noise
-        defaults to the study's."""
+        """The comparison that the verdict is about. The base is written as in the factor's levels;
+        the noise defaults to the study's noise."""
         compare = self.file.compare
         if compare is None:
             return None
@@ -234,13 +237,13 @@ class Study:
 
     @property
     def tables(self) -> Iterator[tuple[Path, Table]]:
-        """Its tables, each with its place; `report` has them too."""
+        """The tables that `report` has, each with its place in the file."""
         yield from _placed(("report", "tables"), self.file.report.tables)
         yield from _placed(("tables",), self.file.tables)
 
     @property
     def figures(self) -> Iterator[tuple[Path, Figure]]:
-        """Its figures, each with its place; `report` has them too."""
+        """The figures that `report` has, each with its place in the file."""
         yield from _placed(("report", "figures"), self.file.report.figures)
         yield from _placed(("figures",), self.file.figures)
 
@@ -266,7 +269,7 @@ class Study:
 
     @property
     def quick(self) -> Quick:
-        """The short form: `set` holds overrides, `only` levels as `--only` writes them."""
+        """The short form: `set` has overrides, `only` has levels, written as for `--only`."""
         return self.file.quick
 
     @property
@@ -286,7 +289,7 @@ class Study:
 
     @cached_property
     def cases(self) -> tuple[Case, ...]:
-        """Test cases in order; one called `main` when the study has plain factors."""
+        """Test cases in order. A study without cases has a single one, called `main`."""
         if not self.file.cases:
             return (self._case(MAIN_CASE, self.file, ()),)
         return tuple(
@@ -295,7 +298,8 @@ class Study:
 
     @cached_property
     def factors(self) -> Mapping[str, Factor]:
-        """Every factor of any case by name, with the levels of all cases, fixed ones included."""
+        """The factors of all cases by name, each with its levels in all cases, including fixed
+        levels."""
         found: dict[str, dict[str, FactorLevel]] = {}
         for case in self.cases:
             for factor in case.factors:
@@ -311,11 +315,12 @@ class Study:
 
     @property
     def grows(self) -> bool:
-        """Whether some runs depend on the results of others."""
+        """Whether some runs depend on the results of other runs."""
         return any(case.growing for case in self.cases)
 
     def levels_of(self, treatment: Mapping[str, Level]) -> dict[str, Level]:
-        """Values of `${…}` in a treatment, by name: factors, `factor.field`, and plain fields."""
+        """Name inside `${…}` -> its value in a treatment. A name is a factor, a field, or
+        `factor.field`."""
         values: dict[str, Level] = {}
         for name, chosen in treatment.items():
             level = self.factors[name].level(chosen)
@@ -324,7 +329,8 @@ class Study:
         return values | dict(treatment)
 
     def levels_at(self, path: Path, value: Level | Ref | None) -> Iterator[tuple[Path, Level]]:
-        """The values that a reference in the file takes over all levels, each with its place."""
+        """The values that a reference has at any level, each with the place that gives the
+        value."""
         if not isinstance(value, Ref):
             if value is not None:
                 yield path, value
@@ -345,7 +351,8 @@ class Study:
         return (*case.path, "fixed", name) if own else ("fixed", name)
 
     def _levels_with_places(self) -> Iterator[tuple[str, Path, FactorLevel]]:
-        """Every level of every case, varied or fixed, with its factor and its place."""
+        """Every level of every case, varied or fixed: the name of the factor, the level's place,
+        and the level."""
         for case in self.cases:
             for factor in case.factors:
                 for level in factor.levels:
@@ -394,5 +401,5 @@ def _placed(path: Path, items: Iterable[ItemT]) -> Iterator[tuple[Path, ItemT]]:
 
 
 def factor_names(cases: Iterable[Case]) -> list[str]:
-    """Names of the factors of some cases, each once, in their order."""
+    """Names of the factors of some cases, in order, without repetitions."""
     return list(dict.fromkeys(factor.name for case in cases for factor in case.factors))

@@ -1,6 +1,6 @@
 """Parts of a study's report that this version does not support.
 
-`plan` and `validate` name them, and `run` refuses them, unless `--without` leaves them out by name.
+`plan` and `validate` list them, and `run` refuses them unless they are left out with `--without`.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def _parts(study: Study) -> Iterator[Path]:
 
 
 def _is_drawn(study: Study, figure: Figure) -> bool:
-    """A time series shows quantities of nodes, which samplers read, or metrics of the workload that
-    records hold for each second."""
+    """Whether the report can draw a figure. A time series can show quantities of nodes, which
+    samplers read, and those metrics of the workload that records have for each second."""
     if figure.name is not None or figure.kind != "time series":
         return True
     return all(_has_course(study, name) for name in figure.metrics)
@@ -37,13 +37,13 @@ def _has_course(study: Study, name: MetricName) -> bool:
 
 
 def kind_of(conclusion: Conclusion) -> str:
-    """The key that identifies a kind of conclusion: the first of its own."""
+    """The key that identifies a kind of conclusion: the first key that only this kind has."""
     fields = type(conclusion).model_fields
     own = next(name for name in fields if name not in Conclusion.model_fields)
     return fields[own].alias or own
 
 
 def shown(path: Path) -> str:
-    """A part of a study as messages name it, such as `tables[0].normalise`."""
+    """A part of a study as messages write it, such as `tables[0].normalise`."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")

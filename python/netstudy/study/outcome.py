@@ -47,7 +47,7 @@ class _ColumnName(Scalar):
     """A factor or a metric."""
 
     def parse(self, value: object) -> MetricName | str:
-        """Read a metric; any other text is a factor, if the study has one of that name."""
+        """Read a metric. Any other text must be the name of a factor, which is checked later."""
         text = Text().parse(value)
         try:
             return split_metric(text)
@@ -69,23 +69,25 @@ Column = Annotated[MetricName | str, Typed(_ColumnName(), refs=False)]
 
 
 class Compare(Model):
-    """Levels of one factor against a base level."""
+    """A comparison of the levels of one factor with a base level."""
 
     factor: NameValue
     """The factor whose levels are compared."""
     base: LevelValue
     """The level that the others are compared with."""
     margin_pct: PercentValue | None = Field(default=None, alias="noise")
-    """Smaller differences do not count as differences; without it the study's own noise."""
+    """Differences in percent that are smaller than this do not count as differences; by default,
+    the study's noise."""
     on: Metrics = ()
-    """Metrics to compare on, the deciding one first; without them the workload's own."""
+    """Metrics to compare; the first one decides. By default, the workload's own metrics."""
 
 
 FIRST_ROW = "first row"
 
 
 class FirstRow:
-    """Lets the first row of a table be written as `first row`; others are named by their levels."""
+    """Lets the first row of a table be written as `first row`; other rows are written as their
+    levels."""
 
     def _named(self, value: object) -> object:
         if isinstance(value, str) and value != FIRST_ROW:
@@ -101,17 +103,17 @@ class FirstRow:
     def __get_pydantic_json_schema__(
         self, schema: CoreSchema, handler: GetJsonSchemaHandler
     ) -> dict[str, Any]:
-        """The words, or the map."""
+        """The words `first row`, or the map."""
         return {"anyOf": [{"const": FIRST_ROW}, handler(schema)]}
 
 
 class Normal(Model):
-    """The base that a column is shown in percent of."""
+    """The base value, 100 %, of a column that is shown in percent."""
 
     row: Annotated[dict[NameValue, LevelValue], FirstRow()] = Field(default_factory=dict)
-    """The base row: `first row`, or the levels of its factors."""
+    """The row with the base value: `first row`, or the row's levels."""
     by: Measured | None = None
-    """The metric whose value in that row is 100 %; without it the column's own."""
+    """The metric whose value in this row is 100 %; by default, the column's own metric."""
 
 
 class EmptyCell(Model):
@@ -120,71 +122,72 @@ class EmptyCell(Model):
     because: WordsValue
     """The reason, as printed under the table."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """The levels of the row, and of the columns if factors make the columns; without it every
+    """The levels of the row, and also of the columns if factors make the columns; by default, every
     row."""
     column: Measured | None = None
-    """The metric of the column; without it every column."""
+    """The metric of the column; by default, every column."""
 
 
 class Table(Model):
     """A table: one row per combination of the row factors."""
 
     title: WordsValue | None = None
-    """Its title; without it the report writes one."""
+    """The title; by default, the report makes one."""
     case: WordsValue | None = None
-    """The test case it shows; without it the only one, or all."""
+    """The test case that is shown; by default, all test cases."""
     rows: FactorNames
-    """Factors that make the rows. Each combination of the other varying factors has a table of its
-    own; a growing factor is shown at its best level."""
+    """Factors that make the rows. Each combination of levels of the other varying factors has a
+    table of its own; a growing factor is shown at its best level."""
     columns: Annotated[tuple[Column, ...], OneOrMore()]
     """Metrics, and factors whose level is shown in the row; with `cell`, factors whose levels make
     the columns."""
     cell: Metrics = ()
-    """Metrics shown in the cells when columns are factors; several make a two-level header."""
+    """Metrics shown in the cells when factors make the columns; several metrics make a header of
+    two rows."""
     show: Literal["mean", "every replicate"] = "mean"
-    """Whether replicates are averaged, or all shown in a row each."""
+    """Whether replicates are averaged, or each is shown in a row of its own."""
     heads: dict[WordsValue, Annotated[tuple[Column, ...], OneOrMore()]] = Field(
         default_factory=dict
     )
     """Headings above several columns: heading -> the columns below it, next to each other."""
     titles: dict[Column, WordsValue] = Field(default_factory=dict)
-    """Column -> its heading, in place of the name that the report gives it."""
+    """Column -> heading that replaces the report's own name for it."""
     normalise: dict[Measured, Annotated[Normal, Short("row", "`first row`")]] = Field(
         default_factory=dict
     )
     """Columns shown in percent of a base row: `{etr_per_s: first row}`, or
     `{itr_per_s: {by: etr_per_s, row: {release: a}}}`."""
     decimals: dict[Measured, WholeValue] = Field(default_factory=dict)
-    """Column -> its number of decimals, in place of the metric's own."""
+    """Column -> number of decimals, in place of the metric's usual number."""
     significant: dict[Measured, CountValue] = Field(default_factory=dict)
-    """Column -> its number of significant digits, in place of decimals."""
+    """Column -> number of significant digits, in place of a number of decimals."""
     empty: tuple[EmptyCell, ...] = ()
     """Reasons for cells without a value."""
 
     def metrics(self, factors: Container[str]) -> tuple[MetricName, ...]:
-        """The metrics that it shows, given the factors of its study."""
+        """The metrics that the table shows; `factors` are the factors of the study."""
         return (*self.metric_columns(factors), *self.cell)
 
     def metric_columns(self, factors: Container[str]) -> Iterator[MetricName]:
-        """The columns that are metrics, given the factors of its study."""
+        """The columns that are metrics; `factors` are the factors of the study."""
         for name in self.columns:
             if isinstance(name, MetricName) and str(name) not in factors:
                 yield name
 
     def factor_columns(self, factors: Container[str]) -> tuple[str, ...]:
-        """The columns that are factors, given the factors of its study."""
+        """The columns that are factors; `factors` are the factors of the study."""
         return tuple(text for text in map(str, self.columns) if text in factors)
 
 
 DistributionKind = Literal["ecdf", "box", "histogram", "samples over time"]
-"""Figures of the samples of one quantity."""
+"""Kinds of figures that show the samples of one quantity."""
 DISTRIBUTION_KINDS: Final[tuple[DistributionKind, ...]] = get_args(DistributionKind)
 FigureKind = Literal["lines", "bars", "time series", "size law", DistributionKind]
 Fit = Literal["linear", "amdahl", "usl", "latency + size/bandwidth"]
 
 
 class Figure(Model):
-    """A figure: a standard one by its name, or its axes, series and additional lines."""
+    """A figure: the name of a standard figure, or axes, series and additional lines."""
 
     name: Annotated[
         str | None, Typed(StandardFigure(tuple(STANDARD_FIGURES), "a figure"), refs=False)
@@ -195,31 +198,32 @@ class Figure(Model):
     `size law` (time against size). For the samples of one quantity such as completion_ms: `ecdf`,
     `box`, `histogram`, `samples over time`."""
     title: WordsValue | None = None
-    """Its title; without it the report writes one."""
+    """The title; by default, the report makes one."""
     case: WordsValue | None = None
-    """The test case it shows; without it the only one, or all."""
+    """The test case that is shown; by default, all test cases."""
     x: NameValue | None = None
-    """The factor along the x axis."""
+    """The factor on the x axis."""
     y: Metrics = ()
     """Metrics that are drawn."""
     y2: Measured | None = None
     """A second metric with its own axis on the right; not possible with bars."""
     series: FactorNames = ()
-    """Factors that make one line each."""
+    """Factors whose levels make the lines: one line for each combination."""
     panel: NameValue | None = None
-    """The factor that makes one panel each."""
+    """The factor whose levels make the panels."""
     fit: Annotated[tuple[Fit, ...], OneOrMore()] = ()
     """Laws fitted to the points."""
     ideal: Literal["linear"] | bool = False
-    """Draw ideal growth from the first point."""
+    """Whether to draw ideal growth from the first point."""
     line_rate: SwitchedValue = Field(default=False, alias="line rate")
-    """Draw the line rate of the link."""
+    """Whether to draw the line rate of the link."""
     beside: Measured | None = None
     """A metric of another instrument, drawn for comparison."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
-        """The metrics that it draws; none for a standard figure, whose name implies them."""
+        """The metrics that the figure draws; empty for a standard figure, whose name implies
+        them."""
         return (*self.y, *(name for name in (self.y2, self.beside) if name is not None))
 
     @model_validator(mode="after")
@@ -245,7 +249,7 @@ class Figure(Model):
 
     @property
     def is_distribution(self) -> bool:
-        """Whether it shows the samples of one quantity."""
+        """Whether the figure shows the samples of one quantity."""
         return self.name is None and self.kind in DISTRIBUTION_KINDS
 
     def _check_distribution(self) -> None:
@@ -271,7 +275,7 @@ class Report(Model):
     """Contents of the report."""
 
     title: WordsValue | None = None
-    """Its title; without it the question."""
+    """The title; by default, the study's question."""
     tables: tuple[Table, ...] = ()
     """Tables in their order."""
     figures: tuple[FigureOrName, ...] = ()
@@ -279,15 +283,15 @@ class Report(Model):
 
 
 class ReferenceMetric(Model):
-    """The metric that a column of the reference file holds: the same in all rows, or named by
-    another column."""
+    """The metric in a column of the reference file: the same metric in all rows, or for each row
+    the metric that another column names."""
 
     name: Measured | None = None
-    """The metric, in its own unit, if all rows hold the same one."""
+    """The metric, if it is the same in all rows. The values are in the unit of the metric."""
     by: WordsValue | None = None
-    """The column that says which metric the row holds."""
+    """The column that says which metric a row has."""
     names: dict[WordsValue, Measured] = Field(default_factory=dict)
-    """Text in that column -> the metric."""
+    """Text in the column `by` -> the metric."""
 
     @model_validator(mode="after")
     def _says_which(self) -> ReferenceMetric:
@@ -301,7 +305,7 @@ class ReferenceMetric(Model):
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
-        """The metrics that its rows may hold."""
+        """The metrics that the column may have."""
         return (self.name,) if self.name else tuple(self.names.values())
 
 
@@ -309,9 +313,10 @@ class ReferenceColumn(Model):
     """The contents of one column of the reference file."""
 
     metric: Annotated[ReferenceMetric, Short("name", "a metric")]
-    """The metric; or `by`, the column that names it, and `names`, the metrics."""
+    """The metric; or a map of `by`, the column that says which metric it is, and `names`, the
+    metrics."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Levels that the whole column was measured at."""
+    """Levels at which the whole column was measured."""
 
 
 class ReferenceLevels(Model):
@@ -320,7 +325,8 @@ class ReferenceLevels(Model):
     column: WordsValue
     """The column."""
     names: dict[WordsValue, LevelValue] = Field(default_factory=dict)
-    """Text in that column -> the level, for levels that the file writes differently."""
+    """Text in this column -> the level, for levels that the file writes differently from the
+    study."""
 
 
 class Explained(Model):
@@ -329,42 +335,44 @@ class Explained(Model):
     because: WordsValue
     """The reason, as printed next to the size of the difference."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """The levels of the values that this reason explains; without it all levels."""
+    """The levels of the values that this reason explains; by default, all levels."""
     metric: Measured | None = None
-    """The metric that this reason explains; without it every metric."""
+    """The metric that this reason explains; by default, every metric."""
 
 
 class Reference(Model):
-    """Published measurements, to be shown next to the study's own or in their place."""
+    """Published measurements, which are shown next to the study's own results or replace them."""
 
     file: WordsValue
-    """A CSV file, relative to the study."""
+    """Path of a CSV file, relative to the study's folder."""
     source: WordsValue
-    """Who measured it, and where it is published."""
+    """Who made the measurements, and where they are published."""
     case: WordsValue | None = None
-    """The test case that it belongs to; without it every case that has the levels of a row."""
+    """The test case that the data belong to; by default, every case that has the levels of a
+    row."""
     rows: dict[WordsValue, Annotated[tuple[LevelValue, ...], OneOrMore()]] = Field(
         default_factory=dict
     )
-    """Column -> the text, or a list of texts, that selects rows; without it all rows are used."""
+    """Column -> the text, or a list of texts, that selects rows; by default, all rows are used."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Levels that the whole file was measured at."""
+    """Levels at which the whole file was measured."""
     factors: dict[NameValue, Annotated[ReferenceLevels, Short("column")]] = Field(
         default_factory=dict
     )
-    """Factor -> the column that holds its levels."""
+    """Factor -> the column that has the levels of this factor."""
     fitted: tuple[dict[NameValue, LevelValue], ...] | None = None
-    """Cells whose values a profile was fitted to, each by its levels. Agreement in these cells is
-    no evidence, so the report marks them. `netstudy calibrate` fits only to these cells and shows
-    the model's predictions for all others, as a blind check; `[]` keeps the whole file for the
-    check."""
+    """The cells, each given by its levels, to whose values a profile was fitted. Agreement in these
+    cells does not validate the model, so the report marks them. `netstudy calibrate` fits only to
+    these cells and, as a blind check, shows the model's predictions for all other cells; with `[]`,
+    the whole file is used for the check."""
     explained: tuple[Explained, ...] = ()
     """Reasons why the study's own values differ from the published ones; the first reason that
-    applies to a value counts. The report calls a large difference without a reason unexplained."""
+    applies to a value counts. If a large difference has no reason, the report calls it
+    unexplained."""
     repetition: WordsValue | None = None
     """The column that numbers repetitions; the rows of one cell are then its replicates."""
     columns: dict[WordsValue, ReferenceColumn]
-    """Column -> the metric that it holds."""
+    """Column -> the metric in this column."""
 
 
 _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
@@ -377,21 +385,21 @@ _HOLDS: Mapping[str, Callable[[float, float], bool]] = {
 
 @dataclass(frozen=True)
 class Bound:
-    """A condition: a metric and the side of a number on which it must stay."""
+    """A condition: a metric must be above or below a number."""
 
     metric: MetricName
     sign: str
     value: float
-    """In the unit that the metric's name ends in."""
+    """The number, in the unit in which the metric's name ends."""
 
     def holds(self, value: float) -> bool:
-        """Whether a value satisfies it."""
+        """Whether a value satisfies the condition."""
         return _HOLDS[self.sign](value, self.value)
 
 
 @dataclass(frozen=True)
 class Condition(Scalar):
-    """A metric compared with a number in the metric's unit, or in a unit of its own:
+    """A metric compared with a number, which is in the metric's unit or has a unit:
     `response_ms_mean < 1000`, `response_ms_mean < 1 s`."""
 
     def parse(self, value: object) -> Bound:
@@ -418,42 +426,44 @@ ConditionValue = Annotated[Bound, Typed(Condition(), refs=False)]
 
 
 class Requirement(Model):
-    """A condition that cells must satisfy; if one does not, `run` ends with exit code 1."""
+    """A condition that cells must satisfy; if a cell does not, `run` ends with exit code 1."""
 
     that: ConditionValue
     """Metric, sign and number, such as completion_ms_p99 < 500. A number without a unit is in the
-    unit that the metric's name ends in; completion_ms_p99 < 0.5 s gives another unit."""
+    unit in which the metric's name ends; other units are possible, as in completion_ms_p99 < 0.5
+    s."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
-    """Factor -> the levels at which it must hold; without it at every cell."""
+    """Factor -> the levels at which the condition must hold; by default, in every cell."""
 
 
 RequirementOrText = Annotated[Requirement, Short("that")]
 
 
 class Expectation(Model):
-    """An expected outcome: a condition, or an order of two levels. The report says whether the runs
-    confirm or refute it, or leave it undecided."""
+    """An expected outcome: a condition, or which of two levels has the lower or higher value. The
+    report says whether the runs confirm or refute it, or leave it undecided."""
 
     that: ConditionValue | None = None
     """Metric, sign and number, such as completion_ms_p99 < 500 ms."""
     lower: Measured | None = None
-    """The metric that is expected to be lower `with` some levels `than` with others, by more than
-    the study's noise."""
+    """The metric that is expected to be lower at the levels in `with` than at the levels in `than`,
+    by more than the study's noise."""
     higher: Measured | None = None
-    """The metric that is expected to be higher."""
+    """The metric that is expected to be higher at the levels in `with` than at the levels in
+    `than`."""
     same: Measured | None = None
     """The metric that is expected to be the same within the study's noise."""
     with_: dict[NameValue, LevelValue] = Field(default_factory=dict, alias="with")
-    """Factor -> its level on the first side of the comparison."""
+    """Factor -> the factor's level on the first side of the comparison."""
     than: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Factor -> its level on the second side, for the same factors as `with`. `lower`, `higher` and
-    `same` need both sides."""
+    """Factor -> the factor's level on the second side, for the same factors as in `with`. `lower`,
+    `higher` and `same` need both sides."""
     at: dict[NameValue, LevelChoice] = Field(default_factory=dict)
-    """Factor -> the levels at which it is expected; without it at all levels."""
+    """Factor -> the levels at which the outcome is expected; by default, all levels."""
 
     @property
     def metric(self) -> MetricName:
-        """The metric whose outcome is expected."""
+        """The metric that the expectation is about."""
         named = self.that.metric if self.that else self.lower or self.higher or self.same
         assert named is not None, "it says one of them"
         return named
@@ -490,13 +500,13 @@ class Conclusion(Model):
     """Keys that all conclusions have."""
 
     case: WordsValue | None = None
-    """The test case that it is drawn from; without it the only test case, or all of them."""
+    """The test case from which the conclusion is drawn; by default, all test cases."""
     at: dict[NameValue, LevelValue] = Field(default_factory=dict)
-    """Levels at which it is drawn."""
+    """Levels at which the conclusion is drawn."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
-        """The metrics that it names."""
+        """The metrics that the conclusion names."""
         return ()
 
 
@@ -506,15 +516,16 @@ class Candidate:
 
     metric: MetricName
     limit: float | None = None
-    """The value at which it is used up, in the metric's unit; None: the study gives none."""
+    """The metric's value when the resource is used up, in the metric's unit; None: the study gives
+    none."""
     is_unknown: bool = False
     """Whether the study says that nobody knows the limit."""
 
 
 @dataclass(frozen=True)
 class CandidateScalar(Scalar):
-    """A metric that is used up at a limit: `server.cpu_pct`, `app@client.packets_per_s < 80000`,
-    `app@client.packets_per_s < unknown`."""
+    """The metric of a resource that is used up at a limit: `server.cpu_pct`,
+    `app@client.packets_per_s < 80000`, `app@client.packets_per_s < unknown`."""
 
     def parse(self, value: object) -> Candidate:
         """Read `metric`, `metric < number` with or without a unit, or `metric < unknown`."""
@@ -529,7 +540,7 @@ class CandidateScalar(Scalar):
         return Candidate(bound.metric, bound.value)
 
     def json_schema(self) -> dict[str, Any]:
-        """Text of a metric, with its upper bound if it has one."""
+        """Text of a metric, followed by its limit if it has one."""
         limit = r"\d+(\.\d+)?( ?[^\s\d.]\S*)?|unknown"
         return {"type": "string", "pattern": rf"^\S+( ?<=? ?({limit}))?$"}
 
@@ -538,7 +549,7 @@ CandidateValue = Annotated[Candidate, Typed(CandidateScalar(), refs=False)]
 
 
 class Bottleneck(Conclusion):
-    """Name the resource that limits throughput, and rule the others out.
+    """Finds the resource that limits throughput, and rules the other candidates out.
 
     If throughput grows with a factor, the conclusion is drawn for each setting of the other
     factors. It is drawn at the level with the highest throughput among the last level with a gain
@@ -554,11 +565,11 @@ class Bottleneck(Conclusion):
     """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
     percent needs no limit. The limit of a rate at an interface or a port is the line rate of its
     link. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is ruled out only if
-    the metric was higher in another cell over the same links. In a group of several hosts, the host
-    nearest its limit counts. Without candidates: the CPUs and disks of hosts, each link in each
-    direction, the switches, and TCP's windows, as far as they are measured."""
+    the metric was higher in another cell with the same links. In a group of several hosts, the host
+    that is nearest to the limit counts. By default, the candidates are the CPUs and disks of hosts,
+    each direction of each link, the switches, and TCP's windows, as far as they are measured."""
     near: PercentValue = 90.0
-    """Share of its limit from which a candidate counts as near the limit."""
+    """Percentage of the limit from which a candidate counts as near the limit."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
@@ -567,64 +578,64 @@ class Bottleneck(Conclusion):
 
 
 class Plateau(Conclusion):
-    """Where throughput stops growing, and whose limit that is."""
+    """Finds where throughput stops growing, and what limits it there."""
 
     plateau: Literal[True]
     """Always true."""
 
 
 class BypassesTheWire(Conclusion):
-    """Say for each placement of the endpoints whether data cross the wire. They do not if the
+    """Finds for each placement of the endpoints whether data cross the wire. They do not if the
     payload rate exceeds the line rate and the interfaces carried less than the payload; if only one
-    of these holds, the report gives both."""
+    of the two is true, the report shows both facts."""
 
     bypasses_the_wire: Literal[True] = Field(alias="bypasses the wire")
     """Always true."""
 
 
 class FirstRepetition(Conclusion):
-    """Flag a first repetition that differs from the later ones."""
+    """Reports a first repetition that differs from the later ones."""
 
     first_repetition: Literal[True] = Field(alias="first repetition")
     """Always true."""
 
 
 class Substitution(Conclusion):
-    """The effect of replacing one part, all else equal."""
+    """The effect of replacing one part while everything else stays the same."""
 
     substitution: NameValue
     """The factor whose levels replace each other."""
     base: LevelValue | None = None
-    """The level that the others replace; without it the first."""
+    """The level that the others replace; by default, the first."""
 
 
 class Limit(Conclusion):
-    """How far a metric goes while a condition holds."""
+    """How large a metric can become while a condition holds."""
 
     limit: Measured
-    """The metric whose limit is sought."""
+    """The metric whose largest value is sought."""
     while_: ConditionValue = Field(alias="while")
     """The condition, such as response_ms_mean < 1000."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
-        """The metric whose limit is sought, and the condition's metric."""
+        """The metric whose largest value is sought, and the metric of the condition."""
         return self.limit, self.while_.metric
 
 
 class Comparison(Conclusion):
-    """Levels of a factor against a base level."""
+    """A comparison of the levels of a factor with a base level."""
 
     compare: NameValue
-    """The factor."""
+    """The factor whose levels are compared."""
     base: LevelValue | None = None
-    """The level that the others are compared with; without it the first."""
+    """The level that the others are compared with; by default, the first."""
     on: Metrics = ()
-    """Metrics to compare on."""
+    """Metrics to compare."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:
-        """The metrics to compare on."""
+        """The metrics to compare."""
         return self.on
 
 
@@ -648,14 +659,14 @@ class Equivalence(Conclusion):
 
 
 class Knee(Conclusion):
-    """The level from which growing a factor no longer pays."""
+    """The level above which a factor brings no further gain."""
 
     knee: NameValue
     """The factor that grows."""
 
 
 class ScalingLoss(Conclusion):
-    """The loss compared with ideal scaling."""
+    """How much is lost compared with ideal scaling."""
 
     loss: Literal[True] = Field(alias="loss against ideal")
     """Always true."""

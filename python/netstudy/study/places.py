@@ -21,10 +21,10 @@ class Place:
     zone: str | None = None
     """A zone of each host; None: the host itself."""
     interface: str | None = None
-    """An interface of each host; None: not named."""
+    """An interface of each host; None: the study names none."""
 
     def __str__(self) -> str:
-        """As a study writes it."""
+        """The place as a study writes it."""
         zone = f".{self.zone}" if self.zone else ""
         return self.group + zone + (f"@{self.interface}" if self.interface else "")
 
@@ -34,7 +34,7 @@ class PlaceText(Scalar):
     """`host`, `host.zone`, `host@interface` or `host.zone@interface`."""
 
     zones: bool
-    """Whether a zone may be named."""
+    """Whether the text may contain a zone."""
 
     def parse(self, value: object) -> Place:
         """Read a place. Whether it exists is checked later, when the whole study is read."""
@@ -47,13 +47,13 @@ class PlaceText(Scalar):
         return Place(named["group"], named.get("zone"), named["interface"])
 
     def json_schema(self) -> dict[str, Any]:
-        """A string with that pattern."""
+        """A string with the pattern of a place."""
         bare = re.sub(r"\?P<\w+>", "?:", self._pattern)
         return {"type": "string", "pattern": f"^{bare}$"}
 
     @property
     def definition(self) -> str:
-        """A host or a zone, with an interface."""
+        """The definition's name, which depends on whether zones are allowed."""
         return "Place" if self.zones else "HostPlace"
 
     @property

@@ -29,7 +29,7 @@ SnmpPrivacy = Annotated[
 
 
 class Procedure(Model):
-    """Phases in their order. A phase that is not measured is excluded for every instrument alike.
+    """Phases in their order. No instrument counts a phase that is not measured.
 
     Hosts are started before the first phase and stopped after the last. Counts of a workload, such
     as iterations, are keys of the workload.
@@ -40,31 +40,33 @@ class Procedure(Model):
     configure: Switched = False
     """Set the application up."""
     gather_statistics: Switched = Field(default=False, alias="gather statistics")
-    """Let the database gather statistics of its tables."""
+    """Let the database gather statistics about its tables."""
     idle: PhaseTime | None = None
-    """Time in which only the workload's `probe` runs: the latency of the idle network."""
+    """Duration of a phase in which only the workload's `probe` runs: it measures the latency of the
+    idle network."""
     warmup: PhaseTime | None = None
     """Time under load before anything is measured."""
     stop: Switched = False
-    """Stop the load after the warm-up, until nothing is in flight; it begins again with the next
-    phase."""
+    """Stop the load after the warm-up and wait until nothing is in flight. The load starts again
+    with the next phase."""
     reset: Switched = False
     """Restore the initial state of the application's data before measuring."""
     measure: MeasuringTime | None = None
-    """The measuring phase: one interval for all instruments of all nodes."""
+    """Duration of the measuring phase, which is the same interval for all instruments at all
+    nodes."""
     cooldown: PhaseTime | None = None
-    """Time after the load has ended, so that transfers in flight finish before counters are
+    """Time after the end of the load, in which transfers in flight finish before counters are
     read."""
 
 
 def field_of_phase(kind: wire.PhaseKind) -> str:
-    """The field of Procedure that sets this phase."""
+    """The field of Procedure for this phase."""
     return kind.replace("-", "_")
 
 
 class SecretPlace(Model):
-    """The place of a community or a password. A study never contains the secret itself, which
-    would be in all copies of it."""
+    """Where to find an SNMP community or a password. A study never contains the secret itself,
+    which would then be in all copies of the study."""
 
     env: WordsValue | None = None
     """An environment variable."""
@@ -81,30 +83,30 @@ class SecretPlace(Model):
 
 
 class SnmpPoll(Model):
-    """Poll the counters of a switch's port by SNMP."""
+    """Polls the counters of a port of a switch by SNMP."""
 
     snmp: NameValue
     """The switch to poll: `switch`, or the name of one of several."""
     port: NameValue
-    """The host group whose port is read."""
+    """The host group whose port at the switch is read."""
     every: IntervalValue = 1_000_000_000
     """Time from one poll to the next."""
     from_: NameValue | None = Field(default=None, alias="from")
     """The host that polls: a host that is linked to the switch and takes no part in the workload,
     so that its port carries only polls."""
     community: SecretPlace | None = None
-    """Place of the community of SNMPv2c; without it and without `user` an emulated switch gets a
-    new one for each run."""
+    """Where to find the community of SNMPv2c. If neither it nor `user` is given, an emulated switch
+    gets a new community for each run."""
     user: WordsValue | None = None
     """The user of SNMPv3, in place of a community."""
     authentication: SnmpAuthentication = "SHA"
-    """How messages of SNMPv3 are signed; a user without authentication is refused."""
+    """How messages of SNMPv3 are signed. They are always signed."""
     password: SecretPlace | None = None
-    """Place of the password for signing."""
+    """Where to find the password for signing."""
     privacy: SnmpPrivacy | None = None
-    """How messages of SNMPv3 are encrypted; without it they are only signed."""
+    """How messages of SNMPv3 are encrypted; by default, they are only signed."""
     privacy_password: SecretPlace | None = Field(default=None, alias="privacy password")
-    """Place of the password for encryption."""
+    """Where to find the password for encryption."""
 
     @model_validator(mode="after")
     def _shows_who_it_is(self) -> SnmpPoll:
@@ -131,28 +133,28 @@ class SnmpPoll(Model):
 
 
 class SarSampler(Model):
-    """Sample CPU, network and disk of a host, as `sar` does."""
+    """Samples CPU, network and disk of a host, like `sar`."""
 
     sar: NameValue
     """The host group."""
     every: IntervalValue = 10_000_000_000
     """Interval of the samples."""
     sysstat: bool = False
-    """On real hosts: sysstat's own program (`sar -o`) records the measuring phase as well. Its file
-    is kept, and its figures are compared with netstudy's."""
+    """On real hosts, sysstat's own program (`sar -o`) records the measuring phase as well. The
+    program's file is kept, and its values are compared with netstudy's."""
 
 
 class CounterSnapshot(Model):
-    """Read the TCP counters of a host at both edges of every phase. They are also read without this
-    instrument."""
+    """Reads the TCP counters of a host at the beginning and the end of every phase. This also
+    happens without this instrument."""
 
     netstat: NameValue
     """The host group."""
 
 
 class TcpSampler(Model):
-    """Sample the connections of a host and of its zones: round-trip times and congestion windows,
-    as `ss -i` shows them."""
+    """Samples the connections of a host and of its zones: round-trip times and congestion windows,
+    as shown by `ss -i`."""
 
     tcp: NameValue
     """The host group."""
@@ -161,12 +163,13 @@ class TcpSampler(Model):
 
 
 class PortSampler(Model):
-    """Sample the counters and queues of a switch's ports, in the switch itself."""
+    """Samples the counters and queues of a switch's ports, in the switch itself."""
 
     ports: NameValue
-    """The switch: `switch`, the name of one of several, or one that `netstudy plan` names."""
+    """The switch: `switch`, the name of one of several, or a switch that only `netstudy plan`
+    shows."""
     port: NameValue | None = None
-    """The host group or switch behind the port; without it all ports."""
+    """The host group or switch that the port leads to; by default, all ports."""
     every: IntervalValue = 1_000_000_000
     """Interval of the samples."""
 

@@ -1,4 +1,4 @@
-"""The programs that a study starts: it may name any program."""
+"""The programs that a study starts. A study can name any program, so the user should see which."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Command = tuple[str, ...]
 
 
 def programs_of_forms(study: Study) -> list[Command]:
-    """Every program that the study starts in any of its forms: as written, in the variants for its
-    testbeds, and in their short forms."""
+    """Every program that the study starts in any of its forms: as written, in the variants for
+    testbeds, and in the short forms of all of these."""
     if not study.workload.spec.has_application:
         return []
     found = (form.workload.spec.starts for form in _forms(study))

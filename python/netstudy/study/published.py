@@ -1,9 +1,10 @@
-"""Published measurements: the rows of a reference file as values at levels of the study.
+"""Reads published measurements: turns the rows of a reference file into values at levels of the
+study.
 
-A text in the file means a level of a factor if the study maps the text to this level by name; if
-not, it must be written like the level, or be the same quantity, like `1MB` and `1 MB`, or `60` and
-`60.0`. Nothing else matches. A row is reported as a mistake, with its line, if it names a level
-that the study does not have or if its cell already has a value.
+A text in the file matches a level of a factor if the study maps the text to this level (`names`),
+if it is written like the level, or if both are the same quantity, like `1MB` and `1 MB`, or `60`
+and `60.0`. A row is reported as a mistake, with its line, if it has a level that the study does not
+have or if its cell already has a value.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from netstudy.units import quantity
 from netstudy.wire import Level, Treatment
 
 NO_VALUE = frozenset({"", "-", "\u2013", "\u2014"})
-"""Contents of a cell without a value in the source: nothing, or a dash of any length."""
+"""Contents of a field for which the source has no value: nothing, or a dash of any length."""
 
 
 @dataclass(frozen=True)
@@ -33,33 +34,34 @@ class PublishedValue:
 
     metric: MetricName
     case: str | None
-    """The test case that it belongs to; None: every case that has its levels."""
+    """The test case that the value belongs to; None: every case that has the value's levels."""
     levels: Mapping[str, Level]
-    """Factor -> level of the study. Factors that the source does not give are absent."""
+    """Factor -> level in the study, only for factors whose level the source gives."""
     repetition: int
     """From 1; always 1 if the file does not number repetitions."""
     value: float
     rounding: float
-    """One unit of the last printed digit, since a source may round or truncate."""
+    """One unit of the last printed digit: the most by which rounding or truncating in the source
+    changed the value."""
     source: str
     file: str
-    """Relative to the study."""
+    """Path relative to the study's folder."""
     place: Place
     """File and line."""
     fitted: bool = False
-    """Whether a profile was fitted to it."""
+    """Whether a profile was fitted to this value."""
     printed: Mapping[str, str] = field(default_factory=dict)
-    """Factor -> text in its column of the file, before it is matched with a level."""
+    """Factor -> the text that the file has for its level."""
     because: str | None = None
-    """Why the study's own value differs from it, as the study says."""
+    """The reason that the study gives for the difference between its own value and this one."""
 
     @property
     def row(self) -> str:
-        """Its file and line, relative to the study's folder."""
+        """File, relative to the study's folder, and line of the value."""
         return f"{self.file}:{self.place.line}"
 
     def is_of(self, treatment: Treatment) -> bool:
-        """Whether it was measured at the levels of a treatment."""
+        """Whether the value was measured at the levels of a treatment."""
         return has_levels(treatment, self.levels)
 
 
@@ -70,16 +72,17 @@ class PublishedFile:
     values: tuple[PublishedValue, ...]
     problems: tuple[Problem, ...]
     matched: tuple[tuple[str, str, Level], ...]
-    """Factor, text in the file and its level, if the two are written differently."""
+    """Factor, text in the file, and the matching level, for each text that is written differently
+    from the level."""
 
 
 def read_published(study: Study, index: int) -> PublishedFile:
-    """Read the reference with this index and match its texts with the levels of its study."""
+    """Read the reference with this index and match the texts in it with the levels of the study."""
     return _File(study, index).read()
 
 
 def published_values(study: Study) -> tuple[PublishedValue, ...]:
-    """All values of all reference files that are at levels of the study, whatever its variant.
+    """All values of all reference files that are at levels of the study.
 
     Problems of the files themselves were reported when the study was loaded.
     """
@@ -88,7 +91,8 @@ def published_values(study: Study) -> tuple[PublishedValue, ...]:
 
 
 def with_published_levels(case: Case, values: Iterable[PublishedValue]) -> Case:
-    """The case in which a factor that grows without end has only the levels of published values."""
+    """The case, but a factor that grows without end has only the levels at which there are
+    published values."""
     found = tuple(values)
     return replace(case, factors=tuple(_with_levels(factor, found) for factor in case.factors))
 
@@ -134,7 +138,7 @@ class _File:
         ]
 
     def read(self) -> PublishedFile:
-        """Values and problems; no values if the file or a column is missing."""
+        """The values and problems of the file; no values if the file or a column is missing."""
         self._note_levels()
         rows = self._rows()
         values = [] if rows is None else [value for row in rows for value in self._values(row)]
@@ -142,7 +146,7 @@ class _File:
         return PublishedFile(tuple(values), tuple(self.problems), tuple(matched))
 
     def _note_levels(self) -> None:
-        """Report factors and levels that the study names but does not have."""
+        """Report unknown cases, factors and levels in the `reference` part of the study."""
         reference, names = self.reference, [case.name for case in self.study.cases]
         if reference.case is not None and reference.case not in names:
             hint = did_you_mean(reference.case, names)
@@ -165,8 +169,8 @@ class _File:
             held += [((*inside, text), factor, level) for text, level in holds.names.items()]
             if factor not in self.factors:
                 self._note_factor(("factors", factor), factor)
-        # Every key that gives levels has been read: a wrong level is reported at each place that
-        # has it, so that one correction of the study does not bring up the next problem.
+        # `held` has the levels from all keys: a wrong level is reported at every place that has it,
+        # so that the user can correct all of them at once.
         for place, name, level in held:
             if name not in self.factors:
                 self._note_factor(place, name)
@@ -182,7 +186,7 @@ class _File:
     # --- the table ---
 
     def _rows(self) -> list[_Row] | None:
-        """The selected rows; None for a file that is no table or lacks a column."""
+        """The selected rows; None if the file is not a table or lacks a column."""
         lines = self._lines()
         if lines is None:
             return None
@@ -225,7 +229,7 @@ class _File:
         return found
 
     def _columns_named(self) -> Iterator[tuple[Path, str]]:
-        """Every column that the study mentions, with its place there."""
+        """Every column of the file that the study mentions, with the place in the study."""
         reference = self.reference
         for column in reference.rows:
             yield ("rows", column), column
@@ -245,7 +249,7 @@ class _File:
         return _Row(line, dict(zip(header, (field.strip() for field in fields), strict=True)))
 
     def _chosen(self, rows: Sequence[_Row]) -> list[_Row]:
-        """The rows that `rows` of the study selects."""
+        """The rows that the key `rows` in the study selects."""
         for column, wanted in self.reference.rows.items():
             kept = [row for row in rows if any(_alike(row.texts[column], one) for one in wanted)]
             if not kept:
@@ -267,7 +271,8 @@ class _File:
             text = row.texts[column]
             if text in NO_VALUE:
                 continue
-            # All three report their own problem, so all are read before any of them ends the cell.
+            # Each of these three reports its problems, so all are read before a missing one skips
+            # the value.
             metric, number = self._metric(row, meaning), self._number(row, column, text)
             held = self._held(meaning.at)
             if metric is None or number is None or held is None:
@@ -292,23 +297,24 @@ class _File:
                 yield value
 
     def _because(self, metric: MetricName, levels: Treatment) -> str | None:
-        """Why the study's own value differs, as the study says."""
+        """The reason that the study gives for a difference between its own value and the published
+        one."""
         for one, at in self._explained:
             if one.metric in (None, metric) and has_levels(levels, at):
                 return one.because
         return None
 
     def _levels(self, row: _Row) -> dict[str, Level] | None:
-        """The levels of a row, including levels of the whole file; None where one is unknown."""
+        """The levels of a row, including levels of the whole file; None if a level is unknown."""
         found = self._held(self.reference.at)
         for name, holds in self.reference.factors.items():
             if name not in self.factors:
-                return None  # reported where the study names it
+                return None  # reported by _note_levels
             text = row.texts[holds.column]
             try:
                 level = _level(self.factors[name], text, holds.names)
             except ValueError as error:
-                if text not in holds.names:  # else reported where the study maps it
+                if text not in holds.names:  # else reported by _note_levels
                     self._fault(row.line, f'{holds.column} "{text}": {error}')
                 found = None
                 continue
@@ -319,13 +325,14 @@ class _File:
         return found
 
     def _held(self, at: Mapping[str, Level]) -> dict[str, Level] | None:
-        """Levels that the study gives for the whole file or a column, as its factors name them."""
+        """Levels that the study gives for the whole file or a column, written as in the study's
+        factors."""
         found: dict[str, Level] = {}
         for name, wanted in at.items():
             try:
                 found[name] = _level(self.factors[name], level_text(wanted), {})
             except (KeyError, ValueError):
-                return None  # reported where the study names it
+                return None  # reported by _note_levels
         return found
 
     def _repetition(self, row: _Row) -> int | None:
@@ -361,7 +368,7 @@ class _File:
         return None
 
     def _has_a_cell(self, row: _Row, value: PublishedValue) -> bool:
-        """Whether some test case has its levels, even in a hole."""
+        """Whether a test case has the levels of the value, even if its cell is in a hole."""
         if any(_has_levels(case, value.levels) for case in self.cases):
             return True
         if not any(problem.place == self._place(row.line) for problem in self.problems):
@@ -371,7 +378,8 @@ class _File:
         return False
 
     def _is_new(self, row: _Row, column: str, value: PublishedValue) -> bool:
-        """Whether the file has not given this value before, in another row or column."""
+        """Whether no earlier row or column of the file gives a value for the same cell and
+        metric."""
         levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
         first = self.seen.setdefault((value.metric, levels, value.repetition), (row.line, column))
         if first == (row.line, column):
@@ -407,7 +415,8 @@ def levels_text(levels: Mapping[str, Level]) -> str:
 
 
 def _factors_of(study: Study, cases: Sequence[Case]) -> dict[str, Factor]:
-    """The factors that these cases vary or hold fixed, with all their levels there."""
+    """The factors that these cases vary or hold fixed, with all levels that they have in these
+    cases."""
     found: dict[str, dict[str, FactorLevel]] = {}
     growth: dict[str, Growth] = {}
     for case in cases:
@@ -445,7 +454,7 @@ def _level(factor: Factor, text: str, names: Mapping[str, Level]) -> Level:
 
 
 def _grown(factor: Factor, text: str) -> int | None:
-    """A level that a factor without an end reaches."""
+    """The level, if a factor with levels without an end can reach it."""
     if factor.growth is None or not factor.growth.open_ended:
         return None
     found = quantity(text)
@@ -456,7 +465,7 @@ def _grown(factor: Factor, text: str) -> int | None:
 
 
 def _alike(text: str, level: Level) -> bool:
-    """Whether a text is written like a level, or is the same quantity."""
+    """Whether a text is written like a level, or both are the same quantity."""
     written = level_text(level)
     if text == written:
         return True

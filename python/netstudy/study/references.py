@@ -1,4 +1,4 @@
-"""`${name}` in a study: finding every reference, and putting a treatment's levels in its place."""
+"""References, `${name}`, in a study: finds them, and replaces them by the levels of a treatment."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ValueT = TypeVar("ValueT")
 
 
 def concrete(value: ValueT | Ref) -> ValueT:
-    """The value of a field of a resolved model, where no reference is left."""
+    """The value of a field of a resolved model, which contains no references any more."""
     assert not isinstance(value, Ref), f"{value} was not resolved"
     return value
 
@@ -37,10 +37,9 @@ def references(part: object, path: Path = ()) -> Iterator[tuple[Path, Ref]]:
 
 
 def resolve(model: ModelT, levels: Mapping[str, Level]) -> ModelT:
-    """A copy in which every reference is replaced by its level, read as the field reads values.
-
-    Raises KeyError for a name without a level and ValueError for a level that does not fit; both
-    are found when a study is loaded.
+    """A copy in which every reference is replaced by its level, converted like any other value of
+    the field. Raises KeyError for a name without a level and ValueError for a level that the field
+    does not allow. Both are already reported when the study is loaded.
     """
     return cast("ModelT", _resolved(model, levels))
 

@@ -24,7 +24,7 @@ _DIALECT = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
 
 
 def schemas() -> dict[str, str]:
-    """File name -> its text, byte for byte as in the repository."""
+    """File name -> the text of the file, byte for byte as in the repository."""
     return {
         "study.schema.json": _text(json_schema()),
         "profile.schema.json": _text(profile_schema()),

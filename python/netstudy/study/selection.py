@@ -1,4 +1,4 @@
-"""Choosing levels by what a person writes: `5`, `1..6`, `!60`, or a list of these."""
+"""Selects levels by the text that a user writes: `5`, `1..6`, `!60`, or a list of these."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def select(factor: Factor, wanted: Iterable[Level]) -> tuple[Level, ...]:
 
 
 def one_level(factor: Factor, wanted: Level) -> Level:
-    """The level of this name, however it is written. Raises ValueError if no level has this name; a
-    range is no name."""
+    """The level with this name, as text or number. Raises ValueError if no level has this name.
+    Ranges are not allowed here."""
     level = factor.level(wanted)
     if level is None:
         raise ValueError(_unknown(factor, level_text(wanted)))
@@ -45,7 +45,8 @@ def parse_only(options: Sequence[str], study: Study) -> dict[str, list[Level]]:
 
 
 def quick_only(study: Study) -> dict[str, list[Level]]:
-    """The levels that the short form keeps. Raises StudyError for one that the study lacks."""
+    """The levels that the short form keeps. Raises StudyError for a level that the study does not
+    have."""
     return _kept(study, study.quick.only, ("quick", "only"))
 
 

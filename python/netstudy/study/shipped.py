@@ -1,4 +1,4 @@
-"""The studies that come with netstudy, in a checkout and in a wheel."""
+"""The studies that come with netstudy, in a checkout or in an installed package."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BESIDE = ("hardware", "reference")
 
 
 def shipped_studies() -> dict[str, Path]:
-    """Name -> folder, in alphabetical order: `incast`, `examples/mtu`."""
+    """Name, such as `incast` or `examples/mtu` -> folder, in alphabetical order."""
     root = _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
     return {
         path.parent.relative_to(root).as_posix(): path.parent for path in sorted(root.rglob(_NAME))
@@ -20,7 +20,7 @@ def shipped_studies() -> dict[str, Path]:
 
 
 def files_of(folder: Path) -> list[Path]:
-    """The files that a study needs to be run elsewhere, without its results, relative to its
-    folder."""
+    """The files that are needed to run a study elsewhere, relative to the study's folder; results
+    are not among them."""
     beside = (path for name in _BESIDE for path in sorted((folder / name).rglob("*")))
     return [Path(_NAME), *(path.relative_to(folder) for path in beside if path.is_file())]

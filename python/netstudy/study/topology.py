@@ -53,13 +53,12 @@ def _ordered(own: ModelT, model: type[Wire]) -> ModelT:
 class _NamedTcp(Model):
     profile: Words | None = None
     """A TCP of the hardware library, such as `linux-2.6.18`, `linux-6` or `rfc`, in place of the
-    one that the host's profile names."""
+    TCP in the host's profile."""
 
 
 class TcpKnobs(model_with(_NamedTcp, settings(wire.Tcp))):  # type: ignore[misc]
-    """TCP of one host group: a TCP profile by its name, and settings that differ from it.
-
-    Settings that neither gives come from the host's profile.
+    """TCP of a host group: the name of a TCP profile, and settings that differ from it. Settings
+    that neither of these gives come from the host's profile.
     """
 
     @model_validator(mode="after")
@@ -74,16 +73,17 @@ class _NamedNic(Model):
     profile: Words | None = None
     """A NIC of the hardware library."""
     rate: Rate | None = None
-    """Line rate of its port."""
+    """Line rate of the interface's port."""
     buffers: Count | None = None
-    """Buffers of the driver, as mainframe interfaces count them: frames that may wait for the wire.
-    Fewer: a burst loses frames."""
+    """Number of driver buffers for frames that wait to be sent, the unit in which mainframe
+    interfaces count their queue. Fewer: a burst loses more frames."""
     buffer: Size | None = None
-    """Size of each buffer; without it, and without one in the profile, each holds one frame."""
+    """Size of each buffer. If neither the study nor the profile gives it, each buffer holds one
+    frame."""
 
 
 class Nic(model_with(_NamedNic, settings(wire.Nic))):  # type: ignore[misc]
-    """A network interface: a profile, and what differs from it."""
+    """A network interface: a profile, and settings that differ from it."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Nic:
@@ -94,68 +94,69 @@ NicOrName = Annotated[Nic, Short("profile")]
 
 
 class LocalPath(model_with(Model, settings(wire.LocalPath))):  # type: ignore[misc]
-    """The path of data between two endpoints of one simulated host."""
+    """The path of data between two endpoints on one simulated host."""
 
 
 class Cpu(model_with(Model, settings(wire.Cpu))):  # type: ignore[misc]
-    """Simulated CPUs and the CPU time of work, as far as they differ from the profile's."""
+    """Simulated CPUs and the CPU time that work takes, as far as they differ from the profile."""
 
 
 class Bus(model_with(Model, settings(wire.Bus))):  # type: ignore[misc]
-    """Simulated buses, as far as they differ from the profile's."""
+    """Simulated buses, as far as they differ from the profile."""
 
 
 class Disk(model_with(Model, settings(wire.Disk))):  # type: ignore[misc]
-    """A simulated disk and page cache, as far as they differ from the profile's."""
+    """A simulated disk and page cache, as far as they differ from the profile."""
 
 
 class Zone(Model):
     """A partition of a host with an address of its own: a zone, a container, a guest."""
 
     interface: NameValue | None = None
-    """The host's interface that its address belongs to; without it the first."""
+    """The interface of the host to which the zone's address belongs; by default, the first."""
 
 
 class Host(Model):
     """A group of identical hosts; with a count above 1 they are called name-1, name-2 and so on."""
 
     profile: Words | None = None
-    """A host of the hardware library. Without one it is only a place to measure from."""
+    """A host of the hardware library. A host without a profile can only make measurements and
+    cannot take part in the workload."""
     count: Count = 1
     """Number of hosts in the group."""
     cpus: Count | None = None
-    """CPUs that the host may use; without it the profile's."""
+    """Number of CPUs that the host may use; by default, from the profile."""
     cpu_quota: ProcessorShare | None = None
-    """CPU time that its processes may take, in percent of one CPU: at least 1 %, in
-    steps of 0.001 %. Only testbeds of real hosts can impose it. The kernel's network work in
-    soft interrupts is not charged to it."""
+    """Limit for the CPU time of the host's processes, in percent of one CPU: at least 1 %, in steps
+    of 0.001 %. Only testbeds of real hosts can impose it. The kernel's network work in soft
+    interrupts does not count towards the limit."""
     memory: Size | None = None
-    """Main memory; without it the profile's."""
+    """Main memory; by default, from the profile."""
     data: Medium | None = None
     """Where a database host keeps its tables."""
     zones: dict[NameValue, Zone] | None = None
-    """Partitions that endpoints may be placed in."""
+    """Partitions of the host in which endpoints may be placed."""
     stack: Stack | None = None
-    """The network stack of its zones. `shared`, the default: the host's stack, which delivers data
-    between zones locally, whatever their interfaces. `own`: one stack for each zone, at a virtual
-    interface on its interface of the host; data stay inside the host between zones at the same
-    interface, and cross the wire between zones at different interfaces."""
+    """The network stack of the zones. `shared`, the default: all use the host's stack, which
+    delivers data between zones locally, whatever their interfaces. `own`: each zone has a stack of
+    its own, with a virtual interface on one interface of the host. Data between two zones then stay
+    inside the host if both are at the same interface, and cross the wire if they are not."""
     local_path: LocalPath | None = None
-    """In the simulator: the path of data inside the host, as far as it differs from the profile's;
-    without either, data take the latencies and the CPU time of its first interface."""
+    """In the simulator: the path of data inside the host, as far as it differs from the profile. If
+    neither gives it, such data have the latencies and CPU costs of the host's first interface."""
     interfaces: tuple[NameValue, ...] | None = None
-    """Names of its interfaces, as placements write them after `@`."""
+    """Names of the host's interfaces, which placements write after `@`."""
     nic: NicOrName | None = None
-    """Its network interface; without it the profile's."""
+    """The host's network interface; by default, from the profile."""
     tcp: TcpOrName = TcpKnobs()
-    """Its TCP, as far as it differs from the profile's."""
+    """The host's TCP, as far as it differs from the profile."""
     cpu: Cpu | None = None
-    """Its CPUs and the CPU time of work in the simulator, as far as they differ from the
-    profile's."""
+    """In the simulator: the host's CPUs and the CPU time that work takes, as far as they differ
+    from the profile."""
     bus: Bus | None = None
-    """Its buses in the simulator, as far as they differ from the profile's."""
+    """In the simulator: the host's buses, as far as they differ from the profile."""
     disk: Disk | None = None
-    """Its disk and page cache in the simulator, as far as they differ from the profile's."""
+    """In the simulator: the host's disk and page cache, as far as they differ from the profile."""
 
 
 HostOrName = Annotated[Host, Short("profile")]
@@ -167,7 +168,7 @@ class EachWay(Model):
     up: PortRate
     """From the first of the two ends to the second; in `link`, from each host to the switch."""
     down: PortRate
-    """The other way."""
+    """The rate in the other direction."""
 
 
 def _ways(value: object) -> str:
@@ -178,26 +179,26 @@ LinkRate = Annotated[
     Annotated[PortRate, Tag("=both ways")] | Annotated[EachWay, Tag("=each way")],
     Discriminator(_ways),
 ]
-"""One rate, or one each way."""
+"""One rate for both directions, or one for each."""
 
 
 class LinkProperties(Model):
     """The properties of a link between any two ends."""
 
     rate: LinkRate | None = None
-    """Bits a second in each direction, or `{up: …, down: …}` if the two differ; without it the
-    highest rate that both ends support."""
+    """Rate in each direction, or `{up: …, down: …}` if the two differ; by default, the highest rate
+    that both ends support."""
     delay: Delay | None = None
-    """Propagation time one way; without it 0."""
+    """Propagation time in one direction; by default 0."""
     mtu: MtuSize | None = None
-    """Largest IP packet in bytes; without it 1500."""
+    """Largest IP packet in bytes; by default 1500, or 8192 for a `hipersocket`."""
     kind: LinkKind = "ethernet"
-    """`ethernet`, or `hipersocket` between two hosts of one machine: its packets are larger, and no
-    interface limits its rate, which is 10 Gbit/s unless the link gives another."""
+    """`ethernet`, or `hipersocket` between two hosts of one machine: packets are larger by default,
+    and no interface limits the rate, which is 10 Gbit/s unless the link gives another one."""
     nic: NicOrName | None = None
-    """The interface of the hosts at this link, as far as it differs from their own."""
+    """The hosts' interface at this link, as far as it differs from their other interfaces."""
     buffers: Count | None = None
-    """Buffers of the driver at both ends: frames that may wait for the wire."""
+    """Number of driver buffers at both ends, for frames that wait to be sent."""
 
     @model_validator(mode="before")
     @classmethod
@@ -215,8 +216,8 @@ class Link(LinkProperties):
     """A link between hosts, between switches, or from one to the other.
 
     A host group with a count above 1 has a link from each of its hosts. If the other end is a
-    single host, its one interface is behind a switch that is never the limit; `netstudy plan` shows
-    the switch's name.
+    single host, these links meet at a switch in front of the host's only interface. Forwarding in
+    this switch is never the limit; `netstudy plan` shows the switch's name.
     """
 
     between: tuple[LinkEnd, LinkEnd]
@@ -234,7 +235,7 @@ class _NamedSwitch(Model):
     profile: Words
     """A switch of the hardware library."""
     snmp: Switched = False
-    """Whether its counters can be read by SNMP."""
+    """Whether the switch's counters can be read by SNMP."""
 
 
 class Switch(
@@ -244,7 +245,7 @@ class Switch(
         *(settings(one, f"{one.TITLE}: ") for one in ARCHITECTURES.values()),
     )
 ):
-    """The switch: a profile, and what differs from it."""
+    """The switch: a profile, and settings that differ from it."""
 
     @model_validator(mode="after")
     def _in_order(self) -> Switch:
@@ -260,16 +261,16 @@ class Placement(Model):
     sender: PlaceValue
     """The end that sends the data."""
     receiver: PlaceValue
-    """The end that receives them."""
+    """The end that receives the data."""
 
 
 SWITCH = "switch"
-"""The name of the one switch of the short form."""
+"""Name of the only switch in the short form."""
 
 
 def wire_name(host: str, taken: Container[str]) -> str:
-    """Name of a switch that replaces the single interface of a host: `wire-` and the host's name,
-    with a number if that is taken."""
+    """Name of the switch that is inserted where several hosts are linked to a single interface of a
+    host: `wire-` and the name of this host, with a number if the name is taken."""
     first = f"wire-{host}"
     names = chain([first], (f"{first}-{n}" for n in count(2)))
     return next(name for name in names if name not in taken)
@@ -279,8 +280,8 @@ class Topology(Model):
     """Hosts, switches, and the links between them.
 
     `client`, `server`, `switch` and `link` are the short form of a star: the two host groups, and
-    the link from every host to the switch. `hosts`, `switches` and `links` say the same at length,
-    for any other graph without a loop of switches.
+    the link from every host to the switch. `hosts`, `switches` and `links` are the long form, for
+    any graph without a loop of switches.
     """
 
     hosts: dict[NameValue, HostOrName] = Field(default_factory=dict)
@@ -294,12 +295,13 @@ class Topology(Model):
     switches: dict[NameValue, SwitchOrName] = Field(default_factory=dict)
     """Switches by name."""
     links: tuple[Link, ...] = ()
-    """Links by the two ends they join."""
+    """Links, each with its two ends."""
     link: LinkProperties | None = None
-    """Short for the same link from every host to the one switch."""
+    """Short for the same link from every host to the only switch."""
     shared_clock: Switched = False
     """Whether the clocks of all hosts tick at the same instants, like the clocks of containers on
-    one machine: then timers of several hosts fire together. Else each ticks in its own phase."""
+    one machine; timers of several hosts then fire together. Otherwise, each clock has a phase of
+    its own."""
     placement: dict[WordsValue, Placement] = Field(default_factory=dict)
     """Named places of the two ends of a transfer; a workload names one of them."""
 
@@ -345,7 +347,7 @@ class Topology(Model):
 
     @property
     def placed_links(self) -> Iterator[tuple[Path, Link]]:
-        """Every link with the path that leads to it, the short form included."""
+        """Every link with its path in the file, the short form included."""
         if self.link is None:
             yield from ((("links", index), link) for index, link in enumerate(self.links))
             return

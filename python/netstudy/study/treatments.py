@@ -1,4 +1,4 @@
-"""From a test case to its treatments: the product of the factors, zipped groups, holes."""
+"""Makes the treatments of a test case: the product of its factors, with zipped groups and holes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from netstudy.wire import Level, Treatment
 
 
 def count_treatments(case: Case) -> int:
-    """How many treatments a case has before holes, without expanding them."""
+    """Number of treatments of a case if it had no holes; they are not expanded."""
     return prod(len(group[0].levels) for group in _groups(case))
 
 
@@ -28,8 +28,8 @@ def treatments(case: Case) -> Iterator[Treatment]:
 
 
 def hole_matches(case: Case, index: int) -> bool:
-    """Whether a hole leaves out anything: each group of zipped factors must take its levels in some
-    row."""
+    """Whether a hole leaves out anything: each group of zipped factors must have the hole's levels
+    together."""
     hole = _hole(case, index)
     return all(
         any(
@@ -41,7 +41,7 @@ def hole_matches(case: Case, index: int) -> bool:
 
 
 def reasoned_holes(case: Case) -> Iterator[tuple[Treatment, str]]:
-    """Treatments that are not run for a reason that the study gives, with this reason."""
+    """Treatments that are in a hole for which the study gives a reason, each with this reason."""
     holes = [(_hole(case, i), reason) for i, reason in enumerate(case.reasons) if reason]
     for choice in product(*(_zipped(group) for group in _groups(case))) if holes else ():
         chosen = {name: level for group in choice for name, level in group}
@@ -52,7 +52,7 @@ def reasoned_holes(case: Case) -> Iterator[tuple[Treatment, str]]:
 
 
 def _groups(case: Case) -> list[list[Factor]]:
-    """Factors that vary together, each group at the place of its first factor."""
+    """Groups of factors that vary together, in the order of the first factor of each group."""
     groups: list[list[Factor]] = []
     done: set[str] = set()
     for factor in case.factors:

@@ -1,15 +1,15 @@
 """The names that tables, figures, conclusions and variants of a study may use.
 
-A metric of the workload is written `name`; a metric that is read at a host, an interface, a switch
-or a port is written `node.name` or `node@towards.name`: `completion_ms_p99`, `app.cpu_pct`,
-`app@client.send_mbps`, `switch@server.port_in_mbps`. The name ends in the unit and the statistic; `
-in warm-up` after it names a phase other than the measuring phase. For a metric with samples,
-`completion_ms_above_150ms_pct` is the share above a limit. The analysis computes the metrics; this
-module lists the names that a study may use, so that a misspelt metric is found before anything
-runs.
+A metric of the workload is written `name`, such as `completion_ms_p99`. A metric that is read at a
+host or a switch is written `node.name`, such as `app.cpu_pct`; at an interface or a port,
+`node@towards.name`, such as `app@client.send_mbps` or `switch@server.port_in_mbps`. The name ends
+in the unit and the statistic. If a phase other than the measuring phase is meant, ` in warm-up` or
+the like follows. For a metric with samples, `completion_ms_above_150ms_pct` is the share above a
+limit. The analysis computes the metrics; this module lists the names that a study may use, so that
+a misspelt metric is found before anything runs.
 
-The metrics of a workload are in its file in `workloads`; here is the one look-up over all of
-them. These files and their imports must therefore not import this module.
+The metrics of each workload are declared in the workload's file in `workloads`; this module makes a
+table of all of them. Therefore, these files and what they import must not import this module.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from netstudy.wire import PhaseKind
 
 TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
-"""The testbeds of this version, as `--testbed` and `testbeds` of a study name them."""
+"""The testbeds of this version, as written after `--testbed` and under `testbeds` in a study."""
 
 SIMULATOR: Final = "sim"
 """The testbed in virtual time."""
@@ -46,15 +46,17 @@ WORKLOAD_METRICS: Final[Mapping[str, WorkloadMetric]] = {
 
 @dataclass(frozen=True)
 class Quantity:
-    """Something that is read at a node."""
+    """A quantity that is read at a node."""
 
     text: str
     at_port: bool = False
-    """Whether it belongs to interfaces or ports, so that `app@client` may name one of them."""
+    """Whether it belongs to interfaces or ports, so that a metric can select one of them, as in
+    `app@client`."""
     is_rate: bool = True
-    """Whether samples form a time series, so that percentiles and extremes have a meaning."""
+    """Whether samples of it form a time series, so that it has percentiles and extremes."""
     is_state: bool = False
-    """Whether it is a momentary state and not a counter, so that even its mean needs samples."""
+    """Whether it is a level, such as the length of a queue, and not a counter: even its mean then
+    needs samples."""
 
 
 HOST_METRICS = {
@@ -142,13 +144,15 @@ MACHINE_METRICS = {
 }
 
 _MEASURING: ContextVar[Collection[str] | None] = ContextVar("measuring", default=None)
-"""Kinds of workload and instruments in the study being read, as keys of `WORDS`; None: unknown."""
+"""Kinds of workload and instruments in the study that is being read, as keys of `WORDS`; None: not
+known."""
 
 
 @contextmanager
 def measuring(kinds: Collection[str] | None) -> Iterator[None]:
-    """In the block, messages list only the metrics and figures that a study of these kinds can
-    have. The kinds are given here because each name is checked before the whole study is known."""
+    """While the block runs, messages list only the metrics and figures that a study of these kinds
+    can have. The kinds must be given in advance, since names are checked before the whole study has
+    been read."""
     token = _MEASURING.set(kinds)
     try:
         yield
@@ -157,13 +161,14 @@ def measuring(kinds: Collection[str] | None) -> Iterator[None]:
 
 
 def metrics_in_study(names: Iterable[str]) -> list[str]:
-    """The metrics among `names` that the study being read can have; all if that is unknown."""
+    """The metrics among `names` that the study being read can have; all if its kinds are not
+    known."""
     return _in_study(names, lambda words: words.metrics)
 
 
 def figures_in_study(names: Iterable[str]) -> list[str]:
-    """The standard figures among `names` that the study being read can have; all if that is
-    unknown."""
+    """The standard figures among `names` that the study being read can have; all if its kinds are
+    not known."""
     return _in_study(names, lambda words: words.figures)
 
 
@@ -177,12 +182,13 @@ def _in_study(names: Iterable[str], part: Callable[[MetricWords], Iterable[str]]
 
 
 SWITCH, LINK, MACHINE = "switch", "link", "machine"
-"""Scopes that are no host group: the switch, all links, and the machine that all hosts run on."""
+"""Scopes other than host groups: the switch, all links, and the machine on which all hosts run."""
 
 STANDARD_FIGURES: Final[Mapping[str, str]] = {
     name: text for words in WORDS.values() for name, text in words.figures.items()
 }
-"""Figures with a name of their own, each against the numeric factor of the study."""
+"""Name -> description of each standard figure; all are drawn against the numeric factor of the
+study."""
 
 _METRIC = re.compile(
     r"(?:(?P<node>[A-Za-z][\w-]*(?:\.[\w-]+)?)(?:@(?P<towards>[A-Za-z][\w-]*))?\.)?"
@@ -197,7 +203,7 @@ _LIMIT_TRIED = re.compile(r"[\w.]+_(above|over|below|under)_[\w.]+")
 
 @dataclass(frozen=True)
 class Limit:
-    """A time that samples are compared with."""
+    """A time limit for samples, in the name of a metric."""
 
     number: int
     unit: str
@@ -205,7 +211,7 @@ class Limit:
 
     @property
     def ending(self) -> str:
-        """The suffix of a metric's name in place of a statistic, such as above_150ms_pct."""
+        """The end of a metric's name, in place of a statistic, such as above_150ms_pct."""
         return f"above_{self.number}{self.unit}_pct"
 
     def in_unit(self, unit: str) -> float:
@@ -217,8 +223,8 @@ class Limit:
 
 
 def split_limit(name: str) -> tuple[str, Limit | None]:
-    """The quantity and the limit in the name of a share above a limit. Any other name is returned
-    unchanged, with None."""
+    """The quantity and the limit in a name such as `completion_ms_above_150ms_pct`. Any other name
+    is returned unchanged, with None."""
     match = _LIMIT.fullmatch(name)
     if match is None:
         return name, None
@@ -235,27 +241,27 @@ class Scope:
     """The node that the interface or port leads to, or the interface's name; None: all of them."""
 
     def __str__(self) -> str:
-        """As a study writes it."""
+        """The text in a study."""
         return self.node if self.towards is None else f"{self.node}@{self.towards}"
 
 
 @dataclass(frozen=True)
 class MetricName:
-    """A metric as a study names it."""
+    """A metric's name, split into its parts."""
 
     scope: Scope | None
-    """None: it is the workload's own."""
+    """None: a metric of the workload itself."""
     base: str
     """The metric without its statistic."""
     statistic: str | None = None
     """None: the mean, or the total of a count."""
     limit: Limit | None = None
-    """The limit of a share above it, which replaces the statistic."""
+    """For a share of samples above a limit: this limit, which replaces the statistic."""
     named_phase: PhaseKind | None = None
-    """The phase that its name ends in; None: it names none."""
+    """The phase at the end of the name; None: the name has no phase."""
 
     def __str__(self) -> str:
-        """As a study writes it."""
+        """The text in a study."""
         scope = "" if self.scope is None else f"{self.scope}."
         ending = self.statistic if self.limit is None else self.limit.ending
         phase = "" if self.named_phase is None else f" in {self.named_phase}"
@@ -263,7 +269,7 @@ class MetricName:
 
     @property
     def spellings(self) -> tuple[str, ...]:
-        """Its text, and the other text of a mean, whose statistic need not be named."""
+        """All ways to write the name: a mean may be written with or without `_mean`."""
         if self.limit is not None or self.statistic not in (None, "mean"):
             return (str(self),)
         other = None if self.statistic else "mean"
@@ -271,19 +277,20 @@ class MetricName:
 
     @property
     def phase(self) -> PhaseKind:
-        """The phase in which it is measured."""
+        """The phase in which the metric is measured."""
         return self.named_phase or "measure"
 
     @property
     def needs_samples(self) -> bool:
-        """Whether counters at the edges of a phase are not enough to compute it."""
+        """Whether computing the metric needs more than the counters at the boundaries of a
+        phase."""
         if self.scope is None:
             return False
         return self.is_state or self.statistic not in (None, "mean")
 
     @property
     def is_state(self) -> bool:
-        """Whether it is a momentary state of a node."""
+        """Whether it is a level at a node, such as the length of a queue, and not a counter."""
         return self.scope is not None and quantities_of(self.scope.node)[self.base].is_state
 
 
@@ -354,8 +361,9 @@ def _phase(text: str, phase: str | None, scope: Scope | None) -> PhaseKind | Non
 
 
 def quantities_of(node: str, *, is_switch: bool | None = None) -> Mapping[str, Quantity]:
-    """The quantities read at a node of that name. Only the study knows the names of switches; hosts
-    and switches have no metric in common, so both are returned if `is_switch` is None."""
+    """The quantities that are read at a node with this name. Only the study knows which names are
+    switches. If `is_switch` is None, the quantities of hosts and of switches are returned; no name
+    is in both."""
     if node == LINK:
         return LINK_METRICS
     if node == MACHINE:
@@ -372,12 +380,12 @@ _AT_A_LINE: Final = {
     "port_out_mbps": "out",
     "port_in_mbps": "in",
 }
-"""Rates of one direction of a line, as the node sees it."""
+"""Rates of a link in one direction -> this direction, seen from the node."""
 
 
 def line_direction(metric: MetricName) -> Literal["out", "in"] | None:
-    """The direction of a rate on a line, seen from its node; None: the metric is not the rate of
-    one direction."""
+    """The direction of a rate on a link, seen from the node; None: the metric is not a rate in one
+    direction."""
     return cast("Literal['out', 'in'] | None", _AT_A_LINE.get(metric.base))
 
 
@@ -387,7 +395,8 @@ def is_line_rate(metric: MetricName) -> bool:
 
 
 def measured_by(base: str) -> tuple[str, ...]:
-    """The sources of a metric that belongs to no node: kinds of workloads, `probe`, `tcp`."""
+    """The sources of a metric that does not belong to a node: kinds of workloads, `probe`,
+    `tcp`."""
     return tuple(name for name, words in WORDS.items() if base in words.metrics)
 
 
@@ -421,13 +430,13 @@ WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
 }
 """Metrics of the workloads themselves, without probes and samplers."""
 SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
-"""The metrics with samples, whose share above a limit a study may ask for."""
+"""The metrics with samples; for these, a study can ask for the share of samples above a limit."""
 
 _UNITS: Final = {
     "ns": "ns", "us": "us", "ms": "ms", "s": "s", "bps": "bit/s", "mbps": "Mbit/s", "pct": "%",
     "bytes": "B",
 }  # fmt: skip
-"""Suffix of a metric's name -> its unit, as a study writes it."""
+"""Suffix of a metric's name -> the metric's unit, as studies write it."""
 
 
 def in_unit_of(metric: MetricName, number: str, unit: str) -> str:
@@ -453,12 +462,12 @@ class Metric(Scalar):
         return split_metric(Text().parse(value))
 
     def json_schema(self) -> dict[str, Any]:
-        """A string with the shape of a metric."""
+        """A string with the pattern of a metric's name."""
         return {"type": "string", "pattern": r"^([A-Za-z][\w.@-]*\.)?\w+( in [a-z-]+)?$"}
 
     @property
     def definition(self) -> str:
-        """A metric by its name."""
+        """The definition's name."""
         return "Metric"
 
 

@@ -30,7 +30,7 @@ impl Carriers {
         let (tell, wake) = (self.tell.clone(), Arc::clone(&self.wake));
         let carry = move || {
             let carried = cargo.carry();
-            // Sending fails only when the agent has ended, and then the result does not matter.
+            // Sending the result fails only when the agent has ended; then nobody needs it.
             let _ = tell.send((number, carried));
             let _ = wake.write(1);
         };

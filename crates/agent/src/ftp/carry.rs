@@ -20,12 +20,14 @@ use crate::clock::Clock;
 use crate::pattern::{Cursor, Mismatch};
 use crate::tcp_info;
 
-/// Most bytes per read from a connection or a file, so that the buffer stays in the CPU cache.
+/// Largest number of bytes per read from a connection or a file, so that the buffer fits in the CPU
+/// cache.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Most bytes per `sendfile` call: sent bytes are counted after each call.
+/// Largest number of bytes per `sendfile` call: the counter of sent bytes is updated after each
+/// call.
 const SENDFILE_BYTES: usize = 8 << 20;
-/// Interval at which the sender checks whether all bytes have been acknowledged, unless the other end
-/// closes the connection.
+/// How often the sender checks whether all bytes have been acknowledged, until the other end closes
+/// the connection.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// A file and a data connection.
@@ -48,9 +50,9 @@ pub(super) enum Way {
         sink: Sink,
         /// True: every received byte is compared with the expected pattern.
         verify: bool,
-        /// Stops receiving once more than this many bytes have arrived.
+        /// The largest accepted number of bytes: receiving stops once more have arrived.
         most: u64,
-        /// The expected size: a file of another size is an error; none: any size is accepted.
+        /// The expected size. A file of another size is an error. None: any size is accepted.
         whole: Option<u64>,
     },
 }
@@ -183,8 +185,8 @@ impl Trip<'_> {
         Ok(sent)
     }
 
-    /// Waits until the other end closes the connection or has acknowledged all bytes. From then on no byte
-    /// can be lost, and the connection's counters no longer change.
+    /// Waits until the other end closes the connection or has acknowledged all bytes. After that,
+    /// no byte can be lost, and the connection's counters no longer change.
     fn see_it_arrive(&self, acknowledged: u64) -> Result<(), FileTrouble> {
         self.stream.set_read_timeout(Some(LOOK)).map_err(|error| broken(&error))?;
         let mut stream = self.stream;
@@ -215,7 +217,7 @@ impl Trip<'_> {
         let mut buffer = vec![0; BUFFER_BYTES];
         let (mut cursor, mut bytes, mut first_byte) = (Cursor::default(), 0, None);
         let mut stream = self.stream;
-        // Reads beyond `most`, to tell a longer file from a file of exactly `most` bytes.
+        // Reads more than `most` bytes if they come, to detect a file that is too long.
         while bytes <= most {
             let count = match stream.read(&mut buffer) {
                 Ok(0) => break,
@@ -243,7 +245,7 @@ impl Trip<'_> {
     }
 }
 
-/// Fails if the stored file does not have the expected size.
+/// Fails if the received file does not have the expected size `whole`.
 fn of_size(stored: Stored, whole: Option<u64>) -> Carried {
     match whole {
         Some(whole) if stored.bytes != whole => {
@@ -257,7 +259,8 @@ fn of_size(stored: Stored, whole: Option<u64>) -> Carried {
     }
 }
 
-/// Flags for `send`: while more of the file follows, the kernel may fill the segment (MSG_MORE).
+/// Flags for `send`. While more of the file follows, `MSG_MORE` lets the kernel wait until the
+/// segment is full.
 fn flags(more_follows: bool) -> MsgFlags {
     let more = if more_follows { libc::MSG_MORE } else { 0 };
     MsgFlags::MSG_NOSIGNAL | MsgFlags::from_bits_retain(more)

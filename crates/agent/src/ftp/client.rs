@@ -28,7 +28,8 @@ use crate::seconds::Seconds;
 use crate::socket;
 use crate::tallies;
 
-/// Time to wait for the server's reason after a transfer has failed.
+/// How long the client waits, after a failed transfer, for the reply in which the server gives the
+/// reason.
 const REASON_TIME: Duration = Duration::from_secs(1);
 
 /// Runs a client's task.
@@ -66,10 +67,10 @@ struct Flow {
     tally: Arc<SessionTally>,
     /// When the client started to open the control connection.
     begun: Time,
-    /// When the server was last heard, and the bytes transferred by then.
+    /// When data last came from the server, and the bytes transferred until then.
     last: Time,
     last_bytes: [u64; 2],
-    /// Why a transfer failed, and until when to wait for the server's reason.
+    /// Why a transfer failed, and until when to wait for the server's own reason.
     failed: Option<(String, Time)>,
 }
 
@@ -94,11 +95,11 @@ struct Client<'a> {
     log_ins: LogIns,
     progress: Progress,
     silence_limit: Option<Duration>,
-    /// The client waits for the controller.
+    /// True while the client waits for the controller's `go`.
     holds: bool,
 }
 
-/// The source of an event that the client polls for.
+/// A source of events that the client polls.
 #[derive(Clone, Copy)]
 enum Waited {
     Controller,
@@ -116,7 +117,8 @@ impl<'a> Client<'a> {
             let &ConnectionPlan::Open { local, peer, peer_number } = connection else {
                 unreachable!("a client opens its connections")
             };
-            // All clients of a run store into the same folder of the server, so the names must differ.
+            // All clients of a run store their files in the same folder of the server, so the names
+            // must differ.
             let path =
                 if sends { format!("{}-{peer_number}", task.path) } else { task.path.clone() };
             let file = RemoteFile { path, bytes: task.file.size_bytes, sends };
@@ -204,7 +206,8 @@ impl<'a> Client<'a> {
                 }
             }
             FtpAction::Sample(sample) => self.recorder.sample(sample),
-            // Transfers in progress still finish, but their bytes from now on do not count for the phase.
+            // Transfers in progress are completed, but bytes transferred from now on do not count
+            // for the phase.
             FtpAction::Over => {
                 let carried = self.carried();
                 self.recorder.over(now, &carried);
@@ -339,8 +342,8 @@ impl<'a> Client<'a> {
             },
             Err(trouble) => (describe(&trouble), is_ours(&trouble)),
         };
-        // An error of the local file makes the server send an error reply, so the local error is reported.
-        // In all other cases the server's reply is reported.
+        // If the local file caused the error, the server's error reply is only a consequence, so
+        // the local error is reported. In all other cases the server's reply is reported.
         own.failed = match own.failed.take() {
             Some((said, _)) if !is_ours => Some((said, now)),
             _ => Some((why, if is_ours { now } else { now + REASON_TIME })),
@@ -366,7 +369,7 @@ impl<'a> Client<'a> {
                 if !matches!(own.data, Data::Carrying) {
                     return Err(own.failure(&why));
                 }
-                // The cause is not known yet: the transfer's thread is about to report it.
+                // The cause is not known yet; the thread of the transfer will report it soon.
                 own.failed.get_or_insert((why, now + REASON_TIME));
                 return Ok(());
             }
@@ -382,7 +385,8 @@ impl<'a> Client<'a> {
             waited(self.agent.events.wake(), PollFlags::POLLIN),
             waited(&*self.carriers.wake, PollFlags::POLLIN),
         ];
-        // Rebuilt for each wait, because each file has its own data connection.
+        // The list of descriptors is built anew for each wait, because each file has a new data
+        // connection.
         for (number, flow) in self.flows.iter().enumerate() {
             match &flow.control {
                 Control::Absent => {}
@@ -502,7 +506,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Describes the awaited servers.
+    /// Describes the servers that the client waits for.
     fn missing(&self) -> String {
         let waits = |number: usize| self.sessions.is_waiting(number as u32) && !self.holds;
         let awaited: Vec<_> = (0..self.flows.len())
@@ -569,7 +573,7 @@ impl Flow {
         }
     }
 
-    /// An error with the server's address, followed by an earlier error if there was one.
+    /// An error with the server's address; if a transfer had failed before, its error follows.
     fn failure(&self, why: &str) -> Failure {
         let before = self.failed.as_ref().map(|(before, _)| format!(" ({before})"));
         Failure::Run(format!("server {}: {why}{}", self.server, before.unwrap_or_default()))

@@ -25,7 +25,7 @@ const BLOCK_BYTES: u64 = 1 << 20;
 /// Source of the data of one transfer.
 #[derive(Debug)]
 pub(super) enum Source {
-    /// The pattern in memory, without a file.
+    /// The pattern, generated in memory, without a file.
     Made {
         /// Number of bytes to send.
         bytes: u64,
@@ -70,7 +70,8 @@ pub(super) struct Files {
 }
 
 impl Files {
-    /// Opens a store. Fails if its folder is not on the kind of file system that the store names.
+    /// Opens a store. Fails if its folder is not on the kind of file system that the plan gives for
+    /// the store.
     pub(super) fn open(
         store: &FileStore,
         size_bytes: u64,
@@ -95,7 +96,7 @@ impl Files {
         Ok(())
     }
 
-    /// Registers a file to be deleted when the agent ends.
+    /// Notes that the agent has created this file and must delete it when it ends.
     pub(super) fn is_made(&mut self, name: &str) {
         if let FileStore::Folder { folder, .. } = &self.store {
             let path = Path::new(folder).join(name);
@@ -177,7 +178,7 @@ pub(super) fn local(error: &io::Error) -> FileTrouble {
     }
 }
 
-/// Drops a file from the page cache, so that its next reader waits for the disk.
+/// Drops a file from the page cache, so that it is read from the disk next time.
 pub(super) fn cool(file: &File) -> io::Result<()> {
     posix_fadvise(file, 0, 0, PosixFadviseAdvice::POSIX_FADV_DONTNEED).map_err(io::Error::from)
 }
@@ -196,8 +197,8 @@ fn check_place(folder: &File, path: &str, place: FilePlace) -> Result<(), Failur
     }
 }
 
-/// Writes a file of the pattern to the disk. Afterwards, the file is in the page cache unless transfers
-/// are to read it from the disk.
+/// Fills a file with the pattern and writes it to the disk. Leaves the file in the page cache,
+/// unless the plan wants transfers to read it from the disk.
 fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
     let mut cursor = Cursor::default();
@@ -214,13 +215,13 @@ fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<
     }
 }
 
-/// Reads the mapped files of this process (program and libraries) into the page cache. Otherwise their
-/// pages would be read from the disk when first used, and the kernel would count these bytes together
-/// with the transfers' data.
+/// Reads all files that this process has mapped (program and libraries) into the page cache.
+/// Otherwise they would be read from the disk during the run, and the kernel would count these
+/// bytes as if they were data of the transfers.
 pub(super) fn prime_program() -> Result<(), Failure> {
     const MAPS: &str = "/proc/self/maps";
     let maps = fs::read_to_string(MAPS).map_err(Failure::run(MAPS))?;
-    // proc_pid_maps(5): the name is the sixth column, and may have blanks in it.
+    // proc_pid_maps(5): the name is in the sixth column, and may contain spaces.
     let names = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
     for name in names.collect::<BTreeSet<_>>() {
         // Reading fails if the file has been replaced since the program started.

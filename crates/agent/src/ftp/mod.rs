@@ -1,8 +1,9 @@
 //! File transfers by FTP over the kernel's TCP: the client or the server of a run.
 //!
 //! One thread drives the sessions of `netstudy_workload::ftp`: it waits for control connections,
-//! listeners and the controller. Since disk I/O blocks, each file is transferred by a thread of its own
-//! ([`carry`]), which only reads and writes, much like an FTP daemon with one process per session.
+//! listeners and the controller. Because disk I/O blocks, each file is transferred by a separate
+//! thread ([`carry`]), which only reads and writes. FTP daemons that start one process per session
+//! work much the same way.
 
 mod carriers;
 mod carry;

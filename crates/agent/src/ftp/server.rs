@@ -1,6 +1,6 @@
-//! The FTP sessions of a server. The server listens at the addresses of the plan, and accepts sessions
-//! only from the addresses of the plan. It never opens a connection, and accepts a data connection only
-//! from the address of its session's client.
+//! The FTP sessions of a server. The plan lists the addresses at which the server listens and the
+//! addresses of its clients; other clients cannot log in. The server never opens a connection. It
+//! accepts a data connection only from the address of the client whose session it belongs to.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
@@ -25,15 +25,15 @@ use crate::failure::Failure;
 use crate::pattern::random_bytes;
 use crate::socket;
 
-/// Most sessions that may be open at a time in addition to those of the plan.
+/// How many more sessions may be open at the same time than the plan has connections.
 const SPARE_SESSIONS: usize = 16;
 /// Time within which a client must log in.
 const LOGIN_TIME: Duration = Duration::from_secs(10);
 /// Time within which a client must open the data connection of a transfer.
 const DATA_TIME: Duration = Duration::from_secs(10);
-/// How often the server looks for late clients.
+/// How often the server checks whether clients are late.
 const LOOK: Duration = Duration::from_secs(1);
-/// Most bytes of commands that may wait during a transfer.
+/// Largest number of command bytes that may be waiting during a transfer.
 const AHEAD_BYTES: usize = 64 * 1024;
 
 /// Runs a server's task.
@@ -53,7 +53,8 @@ pub(super) fn run(agent: &Agent<'_>, task: &ServerTask) -> Result<(), Failure> {
     outcome.and(written)
 }
 
-/// A connection of the plan. It has one session at a time; after that ends, a client may log in again.
+/// A connection of the plan. It has one session at a time; when the session has ended, a client may
+/// log in again.
 struct Row {
     local: IpAddr,
     peer: IpAddr,
@@ -68,12 +69,13 @@ struct Session {
     peer: IpAddr,
     machine: ServerSession,
     lines: Lines,
-    /// Bytes of lines that were read but not handled yet.
+    /// Number of bytes that were read but not handled yet.
     ahead: usize,
     row: Option<usize>,
     passive: Option<TcpListener>,
     data: Option<Arc<TcpStream>>,
-    /// A transfer that waits for its data connection: path, whether the server receives, deadline.
+    /// A transfer that waits for its data connection: the path, whether the server is the receiver,
+    /// and the deadline for the data connection.
     wanted: Option<(String, bool, Instant)>,
     is_carrying: bool,
     opened: Instant,
@@ -94,7 +96,7 @@ struct Server<'a> {
     wrong_login: u64,
 }
 
-/// The source of an event that the server polls for.
+/// A source of events that the server polls.
 #[derive(Clone, Copy)]
 enum Waited {
     Controller,
@@ -115,7 +117,8 @@ impl<'a> Server<'a> {
             Row { local, peer, tally, is_taken: false, is_described: false }
         };
         let rows: Vec<Row> = (0..).zip(&plan.connections).map(row).collect();
-        // Connections of the plan may share an address, but only one socket can listen there.
+        // Several connections of the plan may have the same local address, but only one socket can
+        // listen at it.
         let mut addresses: Vec<IpAddr> = rows.iter().map(|row| row.local).collect();
         addresses.sort_unstable();
         addresses.dedup();
@@ -163,8 +166,8 @@ impl<'a> Server<'a> {
             fds.push(waited(listener, PollFlags::POLLIN));
         }
         for (&number, session) in &self.sessions {
-            // Commands that arrive during a transfer wait in TCP buffers, so that flow control stops the
-            // client instead of memory filling up.
+            // If a client sends many commands during a transfer, they are left in the TCP buffers:
+            // flow control then stops the client, and the server's memory does not fill up.
             if session.ahead < AHEAD_BYTES {
                 what.push(Waited::Control(number));
                 fds.push(waited(&*session.control, PollFlags::POLLIN));
@@ -231,7 +234,8 @@ impl<'a> Server<'a> {
         }
         stream.set_nonblocking(true).map_err(Failure::run("O_NONBLOCK"))?;
         let (machine, greeting) = ServerSession::new();
-        // RFC 959, 5.4: 421 instead of the greeting, and the connection is closed.
+        // Too many sessions: sends 421 instead of the greeting, and closes the connection (RFC 959,
+        // 5.4).
         if self.sessions.len() >= self.rows.len() + SPARE_SESSIONS {
             self.wrong_login += 1;
             let _ = say(&stream, &Reply::new(421, "Too many sessions.").to_string());
@@ -276,7 +280,8 @@ impl<'a> Server<'a> {
         }
     }
 
-    /// Answers the lines that have been read, until the session is busy.
+    /// Answers the lines that have been read, one after the other, until the session is busy with a
+    /// transfer.
     fn take_lines(&mut self, number: u64) -> Result<(), Failure> {
         loop {
             let Some(session) = self.sessions.get_mut(&number) else { return Ok(()) };
@@ -331,13 +336,13 @@ impl<'a> Server<'a> {
 
     fn say(&mut self, number: u64, reply: &Reply) {
         let Some(session) = self.sessions.get(&number) else { return };
-        // The send fails if the client does not read its replies: its session ends.
+        // Sending fails if the client does not read its replies; then the session ends.
         if say(&session.control, &reply.to_string()).is_err() {
             self.close(number);
         }
     }
 
-    /// The row of a user; none: the user may not log in.
+    /// Index of the row for this user; none: the user may not log in.
     fn row_of(&self, user: &str, password: &str, local: IpAddr, peer: IpAddr) -> Option<usize> {
         let is_free = |row: &Row| !row.is_taken && (row.local, row.peer) == (local, peer);
         let is_password = |known: &[u8]| bool::from(known.ct_eq(password.as_bytes()));
@@ -417,7 +422,7 @@ impl<'a> Server<'a> {
             let tally = Arc::clone(&self.rows[row].tally);
             tally.open_data(&stream);
             session.data = Some(Arc::clone(&stream));
-            // Before the transfer starts, because reply 150 must precede 226.
+            // Sent before the transfer starts, because reply 150 must come before reply 226.
             self.say(number, &reply);
             let random = Arc::clone(&self.random);
             let cargo = Cargo { stream, way, tally, clock: self.clock, random };

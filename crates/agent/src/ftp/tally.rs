@@ -1,4 +1,4 @@
-//! Counters of a session: those of its control connection and of all its data connections so far.
+//! Counters of an FTP session. They include the control connection and all data connections so far.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -13,7 +13,7 @@ use crate::tcp_info::{self, NAMES, STATES};
 /// Values by [`NAMES`].
 type Values = [u64; NAMES.len()];
 
-/// A session and its byte counters, which count the data of files but not commands.
+/// A session with its byte counters, which count the data of files but not commands.
 #[derive(Debug)]
 pub(super) struct SessionTally {
     connection: u32,
@@ -25,10 +25,10 @@ pub(super) struct SessionTally {
 #[derive(Debug, Default)]
 struct Connections {
     control: Option<Arc<TcpStream>>,
-    /// The data connection of the current transfer, and the bytes that TCP already counted as
-    /// acknowledged before its first byte.
+    /// The data connection of the current transfer, and how many bytes TCP counted as acknowledged
+    /// before the first byte of data.
     data: Option<(Arc<TcpStream>, u64)>,
-    /// Sums of the counters of closed connections, and the states of the last one.
+    /// Values of closed connections: the sum of each counter, and the latest value of each gauge.
     closed: Values,
     /// Data acknowledged on closed data connections.
     acknowledged: u64,
@@ -50,7 +50,7 @@ impl SessionTally {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Sets the control connection, which has been opened.
+    /// Sets the control connection, once it is open.
     pub(super) fn open_control(&self, stream: &Arc<TcpStream>) {
         self.connections().control = Some(Arc::clone(stream));
     }
@@ -63,7 +63,7 @@ impl SessionTally {
         }
     }
 
-    /// Sets the data connection, which has been opened but has carried no data.
+    /// Sets the data connection, once it is open and before it carries data.
     pub(super) fn open_data(&self, stream: &Arc<TcpStream>) {
         let before = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
         self.connections().data = Some((Arc::clone(stream), before));
@@ -97,7 +97,8 @@ impl SessionTally {
         [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
     }
 
-    /// Bytes of files received by this end, and bytes acknowledged by the other end's TCP.
+    /// File bytes that this end has received, and file bytes that the other end's TCP has
+    /// acknowledged.
     pub(super) fn carried(&self) -> Carried {
         let own = self.connections();
         let [received, sent] = self.bytes();
@@ -109,7 +110,8 @@ impl SessionTally {
         Carried { received, acknowledged }
     }
 
-    /// The kernel's counters, summed over all connections, and the states of the newest connection.
+    /// The kernel's values: each counter summed over all connections, each gauge from the newest
+    /// connection.
     fn sum(&self) -> Option<Values> {
         let own = self.connections();
         let streams = own.control.iter().chain(own.data.iter().map(|(stream, _)| stream));
@@ -134,7 +136,7 @@ impl Connections {
     }
 }
 
-/// Adds counters; states replace the earlier states.
+/// Adds the counters to `sum`; gauges replace the earlier values.
 fn add(sum: &mut Values, values: &Values) {
     for (place, (sum, value)) in sum.iter_mut().zip(values).enumerate() {
         *sum = if place < STATES { *value } else { *sum + value };

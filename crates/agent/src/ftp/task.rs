@@ -3,7 +3,7 @@
 use netstudy_records::{DataPath, Direction, FileStore, FtpLogin};
 use netstudy_workload::ftp::FtpConfig;
 
-/// Prefix of the user names of a run; the number of the user's connection at the server follows.
+/// Prefix of a user name; the rest is the number that the server gives to the user's connection.
 pub(super) const USER_PREFIX: &str = "netstudy-";
 
 /// The FTP task of an agent: server or client.
@@ -28,7 +28,7 @@ pub(crate) struct ServerTask {
     pub(crate) data_path: DataPath,
 }
 
-/// Properties of the file that client and server have in common.
+/// Properties of the transferred file that client and server must agree on.
 #[derive(Clone)]
 pub(crate) struct FileTask {
     pub(crate) direction: Direction,

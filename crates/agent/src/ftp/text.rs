@@ -38,8 +38,8 @@ pub(super) fn hear(mut stream: &TcpStream) -> io::Result<Heard> {
     }
 }
 
-/// Writes to a control connection. Its buffer has room for all text between two replies, so the write
-/// does not block.
+/// Writes to a control connection. The send buffer has room for all text that is sent before the
+/// next reply, so the write does not block.
 pub(super) fn say(mut stream: &TcpStream, text: &str) -> io::Result<()> {
     stream.write_all(text.as_bytes())
 }

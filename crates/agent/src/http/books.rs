@@ -17,8 +17,8 @@ pub(super) struct Books {
     statistics: Vec<Statistics>,
 }
 
-/// Times to the end of requests, from when they were due (response) and from when they were sent
-/// (service).
+/// Durations of requests until their end, measured from when each was due (response time) and from
+/// when it was sent (service time).
 #[derive(Clone, Debug, Default)]
 struct Spans {
     response: Latencies,

@@ -1,7 +1,7 @@
 //! The poll loop of a load generator: all users in one thread.
 //!
-//! In a closed loop without think time, a request costs one `send` and one `recv`: the epoll registration
-//! changes only when a connection is opened or its send buffer is full.
+//! In a closed loop without think time, a request costs only one `send` and one `recv`. The epoll
+//! registration is changed only when a connection is opened or a send buffer is full.
 
 use std::collections::VecDeque;
 use std::net::TcpStream;
@@ -36,15 +36,16 @@ use crate::progress::Progress;
 use crate::socket;
 use crate::tallies::HttpTally;
 
-/// Epoll keys of the controller and the timer. The key of a connection has the user's number in its lower
-/// half and the serial number of the user's connection in its upper half.
+/// Epoll keys of the controller and the timer. The key of a connection consists of the user's
+/// number (lower half) and the serial number of the connection among those of this user (upper
+/// half).
 const CONTROLLER: u64 = u64::MAX;
 const TIMER: u64 = u64::MAX - 1;
 /// Most events per wait.
 const EVENTS: usize = 256;
 /// Most bytes per read.
 const BUFFER_BYTES: usize = 64 * 1024;
-/// Descriptors in addition to the users' connections.
+/// File descriptors that the process needs in addition to one per user.
 const DESCRIPTORS: u64 = 64;
 
 /// Drives the users until the controller's `stop`, and writes the recorded data. A failed run writes them
@@ -86,7 +87,7 @@ struct Client<'a> {
     /// The time to which the timer is set.
     timer_at: Time,
     buffer: Vec<u8>,
-    /// Deadlines of requests, in order of time: deadline, user, number of the request.
+    /// Deadlines of requests, earliest first: (deadline, user, number of the request).
     deadlines: VecDeque<(Time, u32, u64)>,
     /// Requests so far.
     requests: u64,
@@ -95,7 +96,7 @@ struct Client<'a> {
     lateness: Lateness,
     progress: Progress,
     phase: Phase,
-    /// True once the TCP parameters of a connection have been recorded.
+    /// True once the TCP parameters of one connection have been recorded, which is enough.
     is_described: bool,
     /// True while the generator waits for the controller.
     holds: bool,
@@ -113,7 +114,7 @@ struct Phase {
     name: PhaseKind,
     began: Time,
     over: Option<Time>,
-    /// Page elements in the phase so far.
+    /// Page elements counted in this phase so far.
     elements: u64,
 }
 
@@ -128,7 +129,7 @@ impl<'a> Client<'a> {
         let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC).map_err(Failure::run("epoll"))?;
         let timer = TimerFd::new(ClockId::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)
             .map_err(Failure::run("timerfd"))?;
-        // Edge-triggered: each expiry is an event, so the timer need not be read.
+        // Edge-triggered: each expiry causes one event, so the timer need not be read.
         let expired = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
         epoll
             .add(agent.events.wake(), EpollEvent::new(EpollFlags::EPOLLIN, CONTROLLER))
@@ -175,7 +176,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Performs the generator's actions that are due now, at their time or after an event.
+    /// Performs all actions of the generator that are due: timed ones, and those that follow from
+    /// an event.
     fn act(&mut self) -> Result<(), Failure> {
         let now = self.clock.now();
         let due = self.generator.next_action();
@@ -294,7 +296,7 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Registers a user's connection for input, and for buffer space if `room` asks for it.
+    /// Registers a user's connection for input and, if `room` is EPOLLOUT, for free buffer space.
     fn look_for_room(&mut self, client: u32, room: EpollFlags) -> Result<(), Failure> {
         let link = &self.links[client as usize];
         let Socket::Open(stream) = &link.socket else { return Ok(()) };
@@ -344,7 +346,8 @@ impl<'a> Client<'a> {
         self.generator.answered(now, client, answer);
     }
 
-    /// Closes a connection that broke during a request, and repeats the request or fails it.
+    /// Closes a connection that broke during a request. The request is repeated or recorded as
+    /// failed.
     fn break_off(&mut self, client: u32, why: Trouble) -> Result<(), Failure> {
         let link = &mut self.links[client as usize];
         link.close();
@@ -368,7 +371,7 @@ impl<'a> Client<'a> {
         Ok(())
     }
 
-    /// Fails the requests whose deadline has passed.
+    /// Records each request as failed whose deadline is over.
     fn end_late_requests(&mut self) -> Result<(), Failure> {
         while let Some((_, client, _)) =
             self.next_deadline().filter(|own| own.0 <= self.clock.now())
@@ -410,7 +413,8 @@ impl<'a> Client<'a> {
                         return Ok(false);
                     }
                 }
-                // The timer only wakes the loop, which performs due actions after every wait.
+                // Nothing to do: the timer only ends the wait, and the loop then performs due
+                // actions.
                 TIMER => {}
                 key => self.handle(key, event.events())?,
             }
@@ -438,7 +442,8 @@ impl<'a> Client<'a> {
         }
     }
 
-    /// Longest time to wait for events. Sets the timer to the generator's next action, if there is one.
+    /// Returns the longest time to wait for events. Also sets the timer to the generator's next
+    /// action, if there is one.
     fn patience(&mut self) -> Result<EpollTimeout, Failure> {
         let now = self.clock.now();
         let due = self.generator.next_action();
@@ -515,8 +520,8 @@ fn look_for(
     epoll.modify(stream.as_fd(), &mut EpollEvent::new(interest, key)).map_err(Failure::run("epoll"))
 }
 
-/// True for a 2xx status. 3xx counts as a success only from other applications, since the brokerage
-/// never redirects.
+/// True for a 2xx status. A 3xx status is a success too, except from the brokerage, which never
+/// redirects.
 const fn is_success(request: Request, status: u16) -> bool {
     match request {
         Request::Plain { .. } => status < 400,

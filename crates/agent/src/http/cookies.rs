@@ -1,6 +1,6 @@
-//! The cookies of one user: enough of RFC 6265 for a session with one application.
+//! The cookies of one user. Implements as much of RFC 6265 as a session with one application needs.
 
-/// Most cookies that are kept, and their most bytes.
+/// Largest number of cookies that are kept, and largest size of one (name and value).
 const COOKIES_MAX: usize = 16;
 const BYTES_MAX: usize = 4096;
 
@@ -8,7 +8,7 @@ const BYTES_MAX: usize = 4096;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Jar {
     cookies: Vec<(Vec<u8>, Vec<u8>)>,
-    /// The `Cookie` header for requests, with its line end; empty without cookies.
+    /// The `Cookie` header line for requests, with its line end; empty if there are no cookies.
     header: Vec<u8>,
 }
 

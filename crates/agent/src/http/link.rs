@@ -1,4 +1,4 @@
-//! The connection of one user, and its request in progress.
+//! The connection of one user, with the request that is in progress on it.
 
 use std::io;
 use std::net::TcpStream;
@@ -25,7 +25,7 @@ pub(super) enum Socket {
 #[derive(Debug)]
 pub(super) struct Exchange {
     pub(super) request: Request,
-    /// Number among all requests, which distinguishes it from later requests of the same user.
+    /// Number of the request among all requests, to tell it from later requests of the same user.
     pub(super) number: u64,
     pub(super) sent: Option<Time>,
     pub(super) first_byte: Option<Time>,
@@ -60,7 +60,7 @@ impl Exchange {
 #[derive(Debug)]
 pub(super) struct Link {
     pub(super) socket: Socket,
-    /// Number of this connection among the user's, which distinguishes its events from those of earlier
+    /// Number of this connection among those of the user, to tell its events from those of earlier
     /// connections.
     pub(super) serial: u32,
     pub(super) exchange: Option<Exchange>,
@@ -78,15 +78,16 @@ pub(super) struct Link {
 pub(super) enum Read {
     /// The response is still incomplete.
     Nothing,
-    /// The response is complete; true: the connection cannot be used again.
+    /// The response is complete. True: the connection cannot be used again.
     Answer(bool),
-    /// The server sent data without a request, or closed the connection: it cannot be used again.
+    /// The server sent data that no request asked for, or closed the connection, which cannot be
+    /// used again.
     Stray,
     /// The connection broke, or the response is invalid.
     Broken(Failure),
 }
 
-/// Passes parsed headers to the user's cookies, and the body to the search for a holding.
+/// Receives the parsed response: stores cookies, and searches the body for a holding.
 struct Finds<'a> {
     jar: &'a mut Jar,
     finder: Option<&'a mut HoldingFinder>,
@@ -187,8 +188,9 @@ impl Link {
         }
     }
 
-    /// True if the client repeats the current request on a new connection: the request changes no data, and
-    /// the server closed an idle connection before it responded (RFC 9112, 9.3.1).
+    /// Whether the client should repeat the current request on a new connection. It should if the
+    /// request changes no data and the server had closed the idle connection without responding
+    /// (RFC 9112, 9.3.1).
     pub(super) fn repeats(&mut self, why: Failure, may_repeat: bool) -> bool {
         use NetworkFailure::{ClosedEarly, Reset};
         let is_closing = matches!(why, Failure::Network(ClosedEarly | Reset));
@@ -203,7 +205,7 @@ impl Link {
     }
 }
 
-/// The failure, as records name it, for an error of the kernel.
+/// Converts an error of the kernel into a failure with a name that records use.
 pub(super) fn network(error: Errno) -> Failure {
     Failure::Network(match error {
         Errno::ECONNREFUSED => NetworkFailure::Refused,

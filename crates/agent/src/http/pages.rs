@@ -7,10 +7,11 @@ use netstudy_workload::transactions::Request;
 
 /// Password of all users of the brokerage.
 const PASSWORD: &str = "xxx";
-/// The attribute that precedes a holding's number on the portfolio page.
+/// The beginning of the HTML attribute that has the number of a holding on the portfolio page.
 const HOLDING: &[u8] = b"data-holding=\"";
-/// How many bytes of [`HOLDING`] still match if `matched` bytes matched and the next byte differs. Only the
-/// `d` at the end of `data-hold` can be a new beginning (Knuth, Morris and Pratt 1977).
+/// How many bytes of [`HOLDING`] still match after `matched` bytes matched and the next byte did
+/// not. Only the `d` at the end of `data-hold` can begin a new match (Knuth, Morris and Pratt
+/// 1977).
 const fn again(matched: usize) -> usize {
     if matched == b"data-hold".len() { 1 } else { 0 }
 }
@@ -20,9 +21,9 @@ const fn again(matched: usize) -> usize {
 pub(super) struct Pages {
     /// The headers that all requests share, with their line ends.
     headers: Vec<u8>,
-    /// The requests of each operation whose requests are listed in the plan.
+    /// For each operation whose requests the plan lists: these requests.
     plain: Vec<Vec<HttpRequest>>,
-    /// A name that no other load generator has.
+    /// The generator's name, different from those of all other load generators.
     name: String,
 }
 
@@ -123,8 +124,8 @@ impl Pages {
         }
     }
 
-    /// Whether a request may be repeated if no byte of its response arrived: only if the request changes no
-    /// data (RFC 9110, 9.2.2).
+    /// Whether a request may be repeated if no byte of the response arrived. True only if the
+    /// request changes no data (RFC 9110, 9.2.2).
     pub(super) fn may_repeat(&self, request: Request) -> bool {
         match request {
             Request::Login { .. }

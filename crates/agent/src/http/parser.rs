@@ -1,17 +1,17 @@
 //! An incremental parser of HTTP/1.1 responses (RFC 9112).
 //!
-//! The parser does not store the body: it passes pieces on, and finds the end of the response. A line
-//! split between reads is kept until complete, so the result does not depend on how a response is
-//! split.
+//! The parser does not store the body: it passes pieces to a sink, and finds the end of the
+//! response. If a line is split between two reads, its beginning is kept, so it does not matter how
+//! a response is split into reads.
 
 use netstudy_workload::transactions::ServerFailure;
 
-/// Most bytes of a head, and of all trailers together.
+/// Largest size of a response's head, and of its trailers together.
 const HEAD_BYTES_MAX: usize = 64 * 1024;
-/// Most bytes of a line with the size of a chunk.
+/// Largest size of the line that announces the size of a chunk.
 const CHUNK_LINE_BYTES_MAX: usize = 256;
 
-/// Receives the contents of a response.
+/// What the parser passes the contents of a response to.
 pub(super) trait Sink {
     /// The value of a `Set-Cookie` header.
     fn cookie(&mut self, value: &[u8]);
@@ -79,12 +79,12 @@ impl Parser {
         self.status
     }
 
-    /// Whether the server closes the connection after this response.
+    /// Whether the server will close the connection after this response.
     pub(super) const fn closes(&self) -> bool {
         self.closes
     }
 
-    /// Handles the end of the connection. Returns whether the response is complete.
+    /// Called when the server has closed the connection. Returns whether the response is complete.
     pub(super) fn close(&mut self) -> bool {
         if self.state == State::UntilClose {
             self.state = State::Done;
@@ -131,7 +131,7 @@ impl Parser {
         count
     }
 
-    /// Handles the next line if it is complete; otherwise keeps its beginning.
+    /// Handles the next line if it is complete; otherwise keeps what has arrived of it.
     fn take_line(&mut self, rest: &mut &[u8], sink: &mut impl Sink) -> Result<(), ServerFailure> {
         let end = rest.iter().position(|&byte| byte == b'\n');
         let (piece, later) = rest.split_at(end.map_or(rest.len(), |end| end + 1));
@@ -205,7 +205,8 @@ impl Parser {
         Ok(())
     }
 
-    /// RFC 9112, 5. Comparing the lengths of names first skips most headers, which the parser ignores.
+    /// RFC 9112, 5. The lengths of names are compared first, which quickly skips most headers that
+    /// the parser ignores.
     fn handle_header(&mut self, line: &[u8], sink: &mut impl Sink) -> Result<(), ServerFailure> {
         let colon = line.iter().position(|&byte| byte == b':');
         let (name, value) = line.split_at(colon.ok_or(ServerFailure::Malformed)?);
@@ -254,7 +255,7 @@ impl Parser {
         self.state = match self.status {
             101 => return Err(ServerFailure::Unsupported),
             100..=199 => {
-                // An interim response: the final response follows.
+                // An interim response (1xx): the final response follows.
                 self.begin();
                 return Ok(());
             }
@@ -288,7 +289,7 @@ impl Parser {
     }
 }
 
-/// A line without its line end: a line feed, perhaps after a carriage return.
+/// Removes the line end: a line feed, with or without a carriage return before it.
 fn trimmed(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)

@@ -10,12 +10,12 @@ use netstudy_workload::transactions::Generator;
 /// See [`netstudy_records::AgentWorkload::TransactionClient`].
 pub(crate) struct HttpTask {
     pub(crate) generator: Generator<Stream>,
-    /// The requests of each operation whose requests are listed in the plan.
+    /// For each operation whose requests the plan lists: these requests.
     pub(crate) requests: Vec<Vec<HttpRequest>>,
     pub(crate) target: SocketAddr,
     pub(crate) local: IpAddr,
     pub(crate) host: String,
     pub(crate) request_timeout: Duration,
-    /// A name that no other load generator has, in this run or any other.
+    /// A name that no other load generator of this run or any other run has.
     pub(crate) name: String,
 }

@@ -116,13 +116,14 @@ fn config(servers: u32, block_bytes: u64, request_bytes: u64) -> IncastConfig {
     }
 }
 
-/// Iterations of a client, and its requests and responses with each server.
+/// What a client records: its iterations, and its requests and responses with each server.
 struct Iterations {
     spans: Spans,
     exchanges: Vec<Exchanges>,
 }
 
-/// Times of the requests to one server and of their responses in a phase, in nanoseconds.
+/// Times in one phase, in nanoseconds: when requests were sent to one server, and when responses
+/// came.
 #[derive(Default)]
 struct Exchanges {
     intended: Vec<u64>,
@@ -181,10 +182,10 @@ impl Recording for Iterations {
     }
 }
 
-/// Requests that a server has answered, and the losses of its connection.
+/// What a server records: the requests that it has answered, and the losses of its connection.
 #[derive(Default)]
 struct Served {
-    /// Time of the last arrival of bytes.
+    /// When bytes last arrived.
     heard_ns: u64,
     requested_ns: Vec<u64>,
     begun_ns: Vec<u64>,

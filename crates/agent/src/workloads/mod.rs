@@ -1,5 +1,5 @@
-//! The agent's roles in workloads, one file per workload. The rest of this crate uses the traits of
-//! [`role`] and [`recording`] and does not name any workload.
+//! The agent's roles in workloads, one file per workload. The rest of this crate has no code for
+//! particular workloads: it uses the traits in [`role`] and [`recording`].
 
 mod ftp;
 mod incast;
@@ -18,7 +18,8 @@ use role::Role;
 
 /// The role that a plan asks for. This function lists all roles.
 pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
-    // No default arm, so a new kind of workload in the plan does not compile until it has a role here.
+    // There is no default arm, so that the compiler rejects a new kind of workload until it has a
+    // role here.
     match workload {
         AgentWorkload::IncastServer {
             request_bytes,

@@ -6,7 +6,7 @@ use netstudy_workload::{Action, Application, Traffic};
 
 use super::role::Role;
 
-/// Reads the counters of a host or an interface without traffic.
+/// The role of an agent that generates no traffic and only reads counters of a host or interface.
 pub(super) struct Observer;
 
 impl Role for Observer {

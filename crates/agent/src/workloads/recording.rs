@@ -7,7 +7,8 @@ use netstudy_workload::Sample;
 use crate::clock::Clock;
 use crate::tcp_info::Losses;
 
-/// Records of a role's traffic. Only connections of the workload are passed in.
+/// Records of a role's traffic. Called only for connections of the workload, not for those of the
+/// probe.
 pub(crate) trait Recording {
     /// The measuring phase begins.
     fn begin(&mut self) {}
@@ -23,7 +24,7 @@ pub(crate) trait Recording {
     /// Losses of a connection so far.
     fn lost(&mut self, _losses: Losses) {}
 
-    /// The kernel has accepted the last written byte.
+    /// The kernel has accepted all bytes written so far.
     fn flushed(&mut self, _clock: Clock) {}
 
     /// Bytes have arrived.
@@ -37,8 +38,8 @@ pub(crate) trait Recording {
     /// All requested data of a connection have arrived.
     fn answered(&mut self, _clock: Clock, _connection: u32, _now: Time) {}
 
-    /// A sample of the measuring phase has ended. `over` is the end of the phase's duration; none: not
-    /// reached yet.
+    /// A sample of the measuring phase has ended. `over` is when the duration of the phase ended;
+    /// none: it has not ended yet.
     fn sample(&mut self, _clock: Clock, _sample: Sample, _over: Option<Time>) {
         unreachable!("a role without samples has none")
     }
@@ -49,7 +50,8 @@ pub(crate) trait Recording {
     }
 }
 
-/// For roles that record nothing: servers whose clients record everything, and roles without traffic.
+/// For roles that record nothing: roles without traffic, and servers whose clients record
+/// everything.
 pub(super) struct NoRecording;
 
 impl Recording for NoRecording {}

@@ -18,7 +18,7 @@ pub(crate) enum Task {
 }
 
 impl Task {
-    /// Whether the task reads or writes files: then the disk I/O of the process is counted.
+    /// Whether the task reads or writes files. If it does, the disk I/O of the process is counted.
     pub(crate) const fn uses_files(&self) -> bool {
         matches!(self, Self::Ftp(_))
     }
@@ -26,16 +26,16 @@ impl Task {
 
 /// A role of a workload in a plan.
 pub(crate) trait Role {
-    /// Makes the checks that the application does not make; `connections` is the number of the
-    /// workload's connections.
+    /// Makes checks that the application itself does not make. The argument is how many connections
+    /// the workload has.
     ///
     /// # Errors
-    /// Names the invalid field of the plan.
+    /// The message names the invalid field of the plan.
     fn check(&self, _connections: usize) -> Result<(), String> {
         Ok(())
     }
 
-    /// Whether the plan lists connections for this role: the workload's, and perhaps a probe's.
+    /// Whether the plan lists connections for this role, either of the workload or of a probe.
     fn has_connections(&self) -> bool {
         true
     }
@@ -43,18 +43,18 @@ pub(crate) trait Role {
     /// Whether the agent opens the connections (a client) or accepts them (a server).
     fn opens(&self) -> bool;
 
-    /// The task of the role: by default its application.
+    /// The task of the role. By default, the task is to run the application of the role.
     ///
     /// # Errors
-    /// Says why the plan is invalid.
+    /// The message says why the plan is invalid.
     fn task(&self, plan: &AgentPlan, connections: u32) -> Result<Task, String> {
         self.application(plan, connections).map(Task::Application)
     }
 
-    /// The application of the role, joined with the plan's probe.
+    /// The application of the role, together with the plan's probe if there is one.
     ///
     /// # Errors
-    /// Says why the plan is invalid.
+    /// The message says why the plan is invalid.
     fn application(
         &self,
         _plan: &AgentPlan,
@@ -63,7 +63,7 @@ pub(crate) trait Role {
         unreachable!("a role without an application has another task")
     }
 
-    /// Recorder of the role's traffic; `connections` is the number of the workload's connections.
+    /// What records the traffic of the role. The argument is how many connections the workload has.
     fn recording(&self, _connections: u32) -> Box<dyn Recording> {
         Box::new(NoRecording)
     }

@@ -86,7 +86,8 @@ impl Client<'_> {
     }
 }
 
-/// Whether a text may be part of the head of a request: printable ASCII without white space.
+/// Whether a text consists of printable ASCII without white space, so that it may be part of a
+/// request's head.
 fn is_line(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| (0x21..0x7f).contains(&byte))
 }
@@ -100,7 +101,8 @@ fn load(load: Load, deck: Deck) -> pure::Load {
         },
         Load::Open { interval_ps, arrivals, users } => {
             let interval = Duration::from_ps(interval_ps);
-            // Load generators take turns, in the order of their decks.
+            // Load generators take turns: number `deck.first` of `deck.step` generators starts that
+            // fraction of an interval later.
             let offset = interval.div(deck.step.max(1).into()) * u64::from(deck.first);
             pure::Load::Open { interval, varies: arrivals == Arrivals::Poisson, offset, users }
         }

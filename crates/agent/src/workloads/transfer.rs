@@ -13,7 +13,7 @@ use super::role::Role;
 use crate::application::beside;
 use crate::clock::Clock;
 
-/// The server of a client's transfers.
+/// Sends or receives the data of a client's transfers.
 pub(super) struct Server {
     pub(super) shape: TransferShape,
 }

@@ -1,4 +1,4 @@
-//! The interface of a database connection, the same for both kinds of database.
+//! The interface of a database connection. It is the same for both kinds of database.
 
 use std::future::Future;
 use std::time::Duration;
@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::error::DatabaseError;
 use super::statements::Statement;
 
-/// A value of a parameter.
+/// The value of a parameter of a statement.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Int(i64),
@@ -14,7 +14,7 @@ pub(crate) enum Value<'a> {
     Null,
 }
 
-/// A value of a column.
+/// The value of one column in a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Cell {
     Int(i64),
@@ -61,7 +61,8 @@ pub(crate) enum Begin {
     Durable,
 }
 
-/// A connection to either database. The futures of SQLite connections are ready at once.
+/// A connection to either database. With SQLite, all futures are ready at once, because calls
+/// block.
 pub(crate) trait Connection: Send {
     /// Executes a statement, and returns its rows.
     fn query(
@@ -111,6 +112,6 @@ pub(crate) trait Connection: Send {
         rows: impl Iterator<Item = Vec<Cell>> + Send,
     ) -> impl Future<Output = Result<u64, DatabaseError>> + Send;
 
-    /// Waits before a transaction is retried.
+    /// Waits for `time` before a transaction is retried.
     fn pause(&mut self, time: Duration) -> impl Future<Output = ()> + Send;
 }

@@ -13,11 +13,11 @@ pub(crate) enum DatabaseProblem {
     Busy,
     /// The transaction was aborted to resolve a deadlock.
     Deadlock,
-    /// The transaction was aborted because it would not have been serialisable.
+    /// The transaction was aborted because it could not be serialised with concurrent transactions.
     Serialization,
     /// The database does not answer in time.
     Timeout,
-    /// A row with that key already exists.
+    /// A row with the same key already exists.
     Duplicate,
     /// The tables do not exist yet.
     NotLoaded,
@@ -26,7 +26,7 @@ pub(crate) enum DatabaseProblem {
 }
 
 impl DatabaseProblem {
-    /// All problems, in the order of their numbers.
+    /// All problems, in the order in which the enum lists them.
     pub(crate) const ALL: [Self; 9] = [
         Self::Unavailable,
         Self::Full,

@@ -1,5 +1,5 @@
-//! Identifiers of new rows. They are taken from the table of keys in blocks, so that the table is not a
-//! bottleneck.
+//! Generates keys for new rows. Keys are taken in blocks from a table of keys, so that this table
+//! does not become a bottleneck.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use super::statements::Statement;
 /// Keys per block.
 const BLOCK: i64 = 1_000;
 
-/// The blocks in use, by table.
+/// The block in use for each table.
 #[derive(Debug, Default)]
 pub(crate) struct Keys(Mutex<BTreeMap<&'static str, Block>>);
 
@@ -22,9 +22,10 @@ struct Block {
 }
 
 impl Keys {
-    /// A key that no row of the table has had. Must not be called inside a transaction, because it may begin
-    /// its own. If two callers find the block used up, each takes a new block, and the rest of one of these
-    /// blocks is never used.
+    /// Returns a key that no row of the table has ever had. Must not be called inside a
+    /// transaction, because it may begin a transaction itself. If two callers find the block used
+    /// up at the same time, each takes a new block. Only one of these blocks is kept; the other
+    /// keys of the other block are never used.
     pub(crate) async fn next<C: Connection>(
         &self,
         connection: &mut C,
@@ -33,7 +34,8 @@ impl Keys {
         if let Some(key) = self.of_block(table) {
             return Ok(key);
         }
-        // Durable: if a crash lost this commit, the block would be assigned again, to rows whose keys exist.
+        // The commit must be durable. If a crash lost it, the same block would be assigned again,
+        // and new rows would get keys that already exist.
         connection.begin(Begin::Durable).await?;
         let first = match take(connection, table).await {
             Ok(first) => connection.commit().await.map(|()| first),
@@ -54,7 +56,7 @@ impl Keys {
         Some(block.next - 1)
     }
 
-    /// Discards the blocks after the tables have been loaded again.
+    /// Discards all blocks. Called after the tables have been loaded again.
     pub(crate) fn forget(&self) {
         self.blocks().clear();
     }

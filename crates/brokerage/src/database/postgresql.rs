@@ -21,7 +21,7 @@ use crate::application::Application;
 use crate::counters::count;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-/// Begins a transaction during which no other transaction can change these tables.
+/// SQL that begins a transaction during which no other transaction can change these tables.
 const ALONE: &str = "BEGIN; SET LOCAL synchronous_commit = on; \
     LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
 /// Bytes per message when a table is filled (COPY).
@@ -29,19 +29,21 @@ const COPY_BYTES: usize = 64 * 1024;
 /// Comment that marks the application's own tables: a table without it belongs to another application.
 const MARK: &str = "table of the netstudy brokerage: each load makes it anew";
 const OWN_TABLES: [&str; 6] = ["account", "accountprofile", "quote", "holding", "orders", "keygen"];
-/// Tables, views and sequences without the mark, except the server's own and its extensions'.
+/// Query for tables, views and sequences without the mark. Those that belong to the server or to
+/// its extensions are not included.
 const OTHERS: &str = "SELECT (n.nspname || '.' || c.relname)::text FROM pg_class c \
     JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f', 'S') \
     AND n.nspname <> 'information_schema' AND n.nspname NOT LIKE 'pg\\_%' \
     AND COALESCE(obj_description(c.oid, 'pg_class'), '') <> '";
 const NOT_OF_EXTENSIONS: &str = "' AND NOT EXISTS (SELECT FROM pg_depend d WHERE d.objid = c.oid AND \
     d.classid = 'pg_class'::regclass AND d.deptype = 'e') ORDER BY 1";
-/// Most names of other tables in an error message.
+/// How many names of other tables an error message lists at most.
 const NAMED: usize = 3;
-/// Takes the right to load a database, which only one brokerage can have at a time: an advisory lock of
-/// the server, with a number that all brokerages use.
+/// SQL that claims the right to load a database, which only one brokerage can have at a time. The
+/// right is an advisory lock of the server whose number all brokerages use.
 const CLAIM: &str = "SELECT pg_try_advisory_lock(7239512118)";
-/// Time for the server to close the connection of a brokerage that has just been killed.
+/// How long to wait for the right: if another brokerage was just killed, the server needs some time
+/// to close its connection.
 const CLAIM_PATIENCE: Duration = Duration::from_secs(3);
 const CLAIM_PAUSE: Duration = Duration::from_millis(100);
 
@@ -62,7 +64,7 @@ pub(crate) fn config(
     config
 }
 
-/// The server, and the claim to load its database.
+/// The server, and the right to load its database.
 pub(crate) struct Server {
     config: Config,
     /// The connection that holds the right to load the database; none before the first load.
@@ -70,7 +72,7 @@ pub(crate) struct Server {
     application: Arc<Application>,
 }
 
-/// A connection, and its prepared statements in the order of [`Statement::ALL`].
+/// A connection with its prepared statements, in the order of [`Statement::ALL`].
 pub(crate) struct Open {
     client: Client,
     prepared: Vec<Option<tokio_postgres::Statement>>,
@@ -113,7 +115,8 @@ impl Server {
             return Err(DatabaseError { problem: DatabaseProblem::Unavailable, message });
         };
         let (client, connection) = connected.map_err(error)?;
-        // This task ends with the client. Errors of the connection are reported by the running statements.
+        // This task ends when the client is dropped. If the connection fails, the running statement
+        // reports the error.
         tokio::spawn(async move { drop(connection.await) });
         Ok(client)
     }
@@ -141,7 +144,8 @@ impl Server {
 pub(crate) struct PostgresConnection<'a> {
     open: Open,
     server: &'a Server,
-    /// The BEGIN statement of a transaction, to be sent together with the first statement.
+    /// A BEGIN statement that has not been sent yet: it is sent together with the first statement
+    /// of the transaction.
     begins: Option<&'static str>,
     /// The connection cannot be used again.
     is_lost: bool,
@@ -152,7 +156,7 @@ impl<'a> PostgresConnection<'a> {
         Self { open, server, begins: None, is_lost: false }
     }
 
-    /// The connection for another job; none: it cannot be used again.
+    /// Returns the connection for the next job; none: it cannot be used again.
     pub(crate) fn into_open(self) -> Option<Open> {
         (!self.is_lost).then_some(self.open)
     }
@@ -171,14 +175,16 @@ impl<'a> PostgresConnection<'a> {
         Ok(prepared)
     }
 
-    /// The pending BEGIN statement, if the next statement is the first of its transaction.
+    /// Takes the pending BEGIN statement; none: the next statement is not the first of a
+    /// transaction.
     fn begins(&mut self) -> Option<&'static str> {
         self.server.application.counters.statements.fetch_add(1, Relaxed);
         self.begins.take()
     }
 }
 
-/// Sends a statement and returns its result. A pending BEGIN is sent with it, without waiting in between.
+/// Sends a statement and returns its result. If a BEGIN is pending, it is sent just before, without
+/// waiting for its result.
 async fn answer<T>(
     client: &Client,
     begins: Option<&'static str>,
@@ -219,7 +225,7 @@ fn row(row: &tokio_postgres::Row) -> Row {
     Row(cells.collect())
 }
 
-/// A row in the text format of COPY.
+/// Appends a row to `text` in the text format of COPY.
 fn line_of_copy(row: &[Cell], text: &mut String) {
     for (place, cell) in row.iter().enumerate() {
         if place > 0 {
@@ -265,7 +271,8 @@ impl Connection for PostgresConnection<'_> {
     async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
         self.begins = Some(match how {
             Begin::Ordinary => "BEGIN",
-            // At this level, PostgreSQL uses one snapshot for the whole transaction, more than SQL requires.
+            // At this level, PostgreSQL uses one snapshot for the whole transaction, although
+            // standard SQL does not require that.
             Begin::Snapshot => "BEGIN ISOLATION LEVEL REPEATABLE READ",
             Begin::Alone => ALONE,
             Begin::Durable => "BEGIN; SET LOCAL synchronous_commit = on",
@@ -368,7 +375,7 @@ const fn refused(message: String) -> DatabaseError {
 #[allow(clippy::needless_pass_by_value)]
 fn error(error: tokio_postgres::Error) -> DatabaseError {
     let Some(reported) = error.as_db_error() else {
-        // The error is not from the server: the connection was lost or could not be opened.
+        // The error does not come from the server: the connection was lost or could not be opened.
         let message = match error.source() {
             Some(why) => format!("{error}: {why}"),
             None => error.to_string(),
@@ -383,7 +390,8 @@ fn error(error: tokio_postgres::Error) -> DatabaseError {
         SqlState::UNIQUE_VIOLATION => DatabaseProblem::Duplicate,
         SqlState::UNDEFINED_TABLE => DatabaseProblem::NotLoaded,
         SqlState::QUERY_CANCELED => DatabaseProblem::Timeout,
-        // The server is starting, stopping, full or refusing the log-in: a later attempt may succeed.
+        // The server is starting or stopping, has too many connections, or refuses the log-in. A
+        // later attempt may succeed.
         SqlState::ADMIN_SHUTDOWN
         | SqlState::CRASH_SHUTDOWN
         | SqlState::CANNOT_CONNECT_NOW

@@ -1,5 +1,5 @@
-//! Embedded SQLite. Writers take turns by a lock inside the process, because SQLite's own waiting for a
-//! writer sleeps and polls.
+//! Embedded SQLite. A lock inside the process makes writers take turns. SQLite can also wait for
+//! another writer, but does so by sleeping and polling.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
@@ -15,7 +15,8 @@ use super::statements::Statement;
 use crate::application::Application;
 use crate::counters::count;
 
-/// After a checkpoint, the write-ahead log is overwritten from its start, so the file does not grow.
+/// With these settings, the write-ahead log is overwritten from its start after a checkpoint, so
+/// its file does not keep growing.
 const SETTINGS: &str = "PRAGMA journal_mode = WAL; PRAGMA temp_store = MEMORY; \
     PRAGMA cache_size = -65536;";
 
@@ -57,15 +58,17 @@ impl SqliteConnection {
         turn: &Arc<Turn>,
         application: &Arc<Application>,
     ) -> Result<Self, DatabaseError> {
-        // NO_MUTEX: a connection stays with its thread, so its calls need no lock.
+        // NO_MUTEX: each connection is used by only one thread, so calls need no lock.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
             | OpenFlags::SQLITE_OPEN_CREATE
             | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = rusqlite::Connection::open_with_flags(file, flags).map_err(error)?;
-        // Only for the first statements, which may collide with another process. Later, writers take turns.
+        // This timeout is only for the first statements, which may collide with another process.
+        // Later, writers of this process take turns.
         connection.busy_timeout(Duration::from_secs(5)).map_err(error)?;
         connection.execute_batch(SETTINGS).map_err(error)?;
-        // With a write-ahead log, NORMAL can lose the last commits in a power failure, but no part of one.
+        // With a write-ahead log, NORMAL means that a power failure can undo the last commits, but
+        // each of them completely.
         let synchronous = if application.settings.durable_commits { "FULL" } else { "NORMAL" };
         connection.pragma_update(None, "synchronous", synchronous).map_err(error)?;
         connection.busy_timeout(Duration::ZERO).map_err(error)?;
@@ -75,7 +78,7 @@ impl SqliteConnection {
         Ok(Self { connection, turn, application, is_in_transaction: false, has_turn: false })
     }
 
-    /// Prepares the statement, or takes it from the cache, and calls `run` with it.
+    /// Calls `run` with the prepared statement, which may come from the cache.
     fn with<T>(
         &self,
         sql: &str,
@@ -150,14 +153,15 @@ impl Connection for SqliteConnection {
 
     async fn begin(&mut self, how: Begin) -> Result<(), DatabaseError> {
         if how == Begin::Snapshot {
-            // This transaction only reads, and sees the database as of its first statement.
+            // This transaction only reads. It sees the database as it was at its first statement.
             self.connection.execute_batch("BEGIN").map_err(error)?;
         } else {
             // Writers take turns, so no other writer of this process is active.
             self.turn.take();
             self.has_turn = true;
-            // IMMEDIATE: otherwise the first write of a transaction that has already read would fail if another
-            // process has written since (SQLITE_BUSY_SNAPSHOT).
+            // IMMEDIATE takes the write lock at once. Otherwise a transaction that reads first and
+            // then writes would fail if another process had written in between
+            // (SQLITE_BUSY_SNAPSHOT).
             let begun = self.connection.execute_batch("BEGIN IMMEDIATE").map_err(error);
             if begun.is_err() {
                 self.end_transaction();
@@ -187,7 +191,8 @@ impl Connection for SqliteConnection {
 
     async fn roll_back(&mut self) {
         if self.is_in_transaction {
-            // SQLite has already rolled back after some errors; then ROLLBACK fails.
+            // After some errors SQLite rolls back by itself; then this ROLLBACK fails, which is
+            // harmless.
             let _ = self.connection.execute_batch("ROLLBACK");
             self.end_transaction();
         }
@@ -244,12 +249,14 @@ fn error(error: rusqlite::Error) -> DatabaseError {
     let problem = match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DatabaseProblem::Busy,
         Some(ErrorCode::DiskFull) => DatabaseProblem::Full,
-        // A duplicate key: no statement violates the only other constraint, NOT NULL.
+        // It must be a duplicate key: the only other constraint is NOT NULL, which no statement
+        // violates.
         Some(ErrorCode::ConstraintViolation) => DatabaseProblem::Duplicate,
         Some(ErrorCode::SystemIoFailure | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
             DatabaseProblem::Unavailable
         }
-        // SQLite has no code for a missing table: SQLITE_ERROR covers all errors in statements.
+        // SQLite has no error code for a missing table: SQLITE_ERROR means any error in a
+        // statement.
         _ if message.contains("no such table") => DatabaseProblem::NotLoaded,
         _ => DatabaseProblem::Other,
     };

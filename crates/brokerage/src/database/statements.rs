@@ -1,5 +1,6 @@
-//! All statements of the ten operations. Both databases use the same text, with parameters in ascending
-//! order; only `FOR UPDATE` is removed for SQLite, which locks the whole database for a writer.
+//! All statements of the ten operations. Both databases use the same text, in which parameters are
+//! in ascending order. The only difference: `FOR UPDATE` is removed for SQLite, where a writer
+//! locks the whole database.
 
 macro_rules! statements {
     ($($(#[$doc:meta])* $name:ident: $sql:expr;)*) => {
@@ -8,7 +9,7 @@ macro_rules! statements {
         pub(crate) enum Statement { $($(#[$doc])* $name),* }
 
         impl Statement {
-            /// All statements, in the order of their numbers.
+            /// All statements, in the order in which the enum lists them.
             pub(crate) const ALL: &[Self] = &[$(Self::$name),*];
 
             /// The statement's text for PostgreSQL.
@@ -57,13 +58,13 @@ statements! {
         WHERE symbol = $1 FOR UPDATE";
     UpdateQuote: "UPDATE quote SET price = $1, low = $2, high = $3, change1 = $4, \
         volume = volume + $5 WHERE symbol = $6";
-    /// A holding of that account.
+    /// A holding of the given account.
     HoldingForUpdate: "SELECT holdingid, purchaseprice, quantity, purchasedate, quote_symbol \
         FROM holding WHERE holdingid = $1 AND account_accountid = $2 FOR UPDATE";
     /// Marks a holding as being sold.
     MarkHolding: "UPDATE holding SET purchasedate = 0 WHERE holdingid = $1";
     DeleteHolding: "DELETE FROM holding WHERE holdingid = $1";
-    /// Unlinks the purchase order and the sale order of a sold holding.
+    /// Removes the reference to a sold holding from its purchase order and its sale order.
     ForgetHolding: "UPDATE orders SET holding_holdingid = NULL WHERE holding_holdingid = $1";
     UpdateProfile: "UPDATE accountprofile SET passwd = $1, fullname = $2, address = $3, email = $4, \
         creditcard = $5 WHERE userid = $6";

@@ -1,8 +1,8 @@
 //! A pool of connections to PostgreSQL.
 //!
-//! The connection returned last is used next, so that a few connections stay warm in the caches. A
-//! closed connection is replaced the next time a connection is needed, so the pool recovers once the
-//! server is back up.
+//! The connection that was returned last is used next, so that a few connections stay in the CPU
+//! caches. A closed connection is replaced when a connection is needed, so the pool works again
+//! once the server is back.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -19,10 +19,10 @@ use crate::job::{Job, Outcome};
 use crate::operations;
 use crate::problem::Problem;
 
-/// An operation that takes longer is aborted, and its connection closed.
+/// An operation that takes longer than this is aborted, and the connection is closed.
 const OPERATION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Idle connections, and permits that limit the connections in use.
+/// The idle connections, and permits that limit how many connections are in use.
 pub(crate) struct Pool(Arc<Inner>);
 
 struct Inner {
@@ -54,8 +54,8 @@ impl Pool {
         Ok(version)
     }
 
-    /// Runs the job in its own task: a client that disconnects must not cancel a transaction between its
-    /// commit and the database's reply.
+    /// Runs the job in a separate task. Otherwise a client that disconnects could cancel a
+    /// transaction between the commit and the database's reply.
     pub(super) async fn perform(&self, job: Job) -> Outcome {
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move { inner.perform(&job).await })

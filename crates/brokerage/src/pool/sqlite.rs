@@ -21,7 +21,8 @@ use crate::problem::Problem;
 #[derive(Debug)]
 pub(crate) struct Pool {
     queue: Mutex<mpsc::Sender<Waiting>>,
-    /// Number of idle connections; negative: the number of jobs that wait for a connection.
+    /// Number of idle connections. If negative: minus the number of jobs that wait for a
+    /// connection.
     free: Arc<AtomicI64>,
 }
 
@@ -82,12 +83,12 @@ fn work(
         }
         let outcome = at_once(operations::perform(&mut connection, application, &job));
         free.fetch_add(1, Relaxed);
-        // Sending fails if the client has disconnected.
+        // Sending the result fails if the client has disconnected.
         let _ = reply.send(outcome);
     }
 }
 
-/// The result of a future that is ready at once.
+/// The result of a future, which must be ready at the first poll.
 fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

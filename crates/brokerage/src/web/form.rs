@@ -2,9 +2,9 @@
 
 use crate::problem::Problem;
 
-/// Most bytes of a field.
+/// Largest size of a field, in bytes.
 const FIELD_MAX: usize = 250;
-/// Largest opening balance: sums of balances cannot overflow.
+/// Largest opening balance, small enough that sums of balances cannot overflow.
 const MONEY_CENTS_MAX: i64 = 1_000_000_000_000;
 
 /// The fields of a form.
@@ -30,7 +30,7 @@ impl Form {
         self.0.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
     }
 
-    /// A required field, not empty and of at most [`FIELD_MAX`] bytes.
+    /// The value of a required field: not empty, and at most [`FIELD_MAX`] bytes long.
     pub(crate) fn text(&self, name: &str) -> Result<&str, Problem> {
         self.optional(name)
             .filter(|value| !value.is_empty() && value.len() <= FIELD_MAX)

@@ -16,11 +16,11 @@ const PAGE_BYTES: usize = 12 * 1024;
 /// Bytes of an image.
 const IMAGE_BYTES: usize = 2_048;
 
-/// From the first byte to the page's title.
+/// The beginning of each page, up to the title.
 const HEAD: &str = include_str!("head.html");
-/// From the navigation to where the page's own part begins.
+/// Follows the title: the navigation, up to the contents of the page.
 const NAVIGATION: &str = include_str!("navigation.html");
-/// From the end of the page's own part.
+/// The end of each page, after its contents.
 const FOOT: &str = include_str!("foot.html");
 
 /// The page of an operation.
@@ -36,7 +36,7 @@ pub(crate) fn page(name: Name, answer: &Answer, images: u8) -> String {
     page
 }
 
-/// The page of an error, with its name.
+/// The page that reports an error by name.
 pub(crate) fn error(problem: Problem) -> String {
     let mut page = String::with_capacity(PAGE_BYTES);
     begin(&mut page, "error");
@@ -65,7 +65,7 @@ pub(crate) fn health() -> String {
     page
 }
 
-/// An image of one transparent pixel, padded to [`IMAGE_BYTES`] by a comment (GIF89a, 24).
+/// An image of one transparent pixel, padded to [`IMAGE_BYTES`] by a comment (`GIF89a`, 24).
 pub(crate) fn image(number: usize) -> Bytes {
     static IMAGES: LazyLock<Vec<Bytes>> = LazyLock::new(|| (0..9).map(drawn).collect());
     IMAGES[number].clone()
@@ -83,7 +83,7 @@ fn drawn(number: u8) -> Bytes {
         gif.extend(std::iter::repeat_n(b'0' + number, block));
         left -= block + 1;
         if left == 1 {
-            // An empty block ends the comment; the terminator below is that block.
+            // An empty block ends the comment. It is written below, as the terminator.
             break;
         }
     }
@@ -147,8 +147,8 @@ fn orders(page: &mut String, orders: &[Order]) {
 }
 
 fn home(page: &mut String, account: &Account, holdings: &[Holding], market: &Summary) {
-    // Holdings count at their purchase prices, like in the published application: the home page reads
-    // no quotes.
+    // Holdings are valued at their purchase prices, as in the published application, so the home
+    // page need not read quotes.
     let value: i64 =
         holdings.iter().map(|holding| holding.purchase_price_cents * holding.quantity).sum();
     put(page, format_args!("<h2>Welcome {}</h2>\n", Escaped(&account.user)));
@@ -230,7 +230,7 @@ fn quotes_page(page: &mut String, quotes: &[Quote], unknown: &[String]) {
         page.push_str("<input name=\"quantity\" value=\"100\" size=\"4\"><button>Buy</button></form></td></tr>\n");
     }
     page.push_str("</table>\n");
-    // An unknown symbol does not make the page of the other symbols fail.
+    // An unknown symbol is listed at the end; the page still shows the other symbols.
     for symbol in unknown {
         put(
             page,
@@ -246,7 +246,7 @@ fn portfolio(page: &mut String, holdings: &[PricedHolding]) {
     table(page, &columns);
     for PricedHolding { holding, price_cents } in holdings {
         let paid = holding.purchase_price_cents;
-        // Without a quote, the purchase price is shown, so the gain is zero instead of invented.
+        // If there is no quote, the purchase price is used, which makes the shown gain zero.
         let price = price_cents.unwrap_or(paid);
         // Load generators find the holdings to sell by this attribute.
         put(page, format_args!("<tr data-holding=\"{0}\"><td>{0}</td>", holding.id));
@@ -304,7 +304,7 @@ fn account_page(page: &mut String, account: &Account, profile: &Profile) {
             ),
         );
     }
-    // The field stays empty: a page must not show a password.
+    // The field is left empty, because a page must not show a password.
     page.push_str("<label>Password <input name=\"passwd\" type=\"password\"></label>\n<button>Update</button>\n</form>\n");
 }
 
@@ -320,7 +320,7 @@ fn put(page: &mut String, text: std::fmt::Arguments<'_>) {
     page.write_fmt(text).expect("a string takes any text");
 }
 
-/// Text inside an element or an attribute.
+/// Text that is escaped for use inside an element or an attribute.
 struct Escaped<'a>(&'a str);
 
 impl std::fmt::Display for Escaped<'_> {

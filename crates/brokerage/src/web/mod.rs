@@ -1,4 +1,4 @@
-//! HTTP: connections, sessions, and the two formats of each operation's result, HTML and JSON.
+//! HTTP: connections, sessions, and the formatting of results as HTML or JSON.
 
 mod form;
 mod html;

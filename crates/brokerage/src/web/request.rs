@@ -1,4 +1,5 @@
-//! The contents of a request: its page, response format, session and form.
+//! Interprets a request: which page it asks for, in which format, for which session, and with which
+//! form.
 
 use hyper::header::{ACCEPT, COOKIE};
 use hyper::http::request::Parts;
@@ -39,8 +40,8 @@ pub(crate) enum Route {
     Register,
 }
 
-/// The format that a request asks for: JSON for paths under `/api` or if its `Accept` header asks for
-/// JSON, otherwise HTML.
+/// The format that a request asks for: JSON if the path is under `/api` or the `Accept` header asks
+/// for JSON, otherwise HTML.
 pub(crate) fn face(parts: &Parts) -> Face {
     let takes_json = || {
         let accept = parts.headers.get(ACCEPT).and_then(|value| value.to_str().ok());
@@ -78,7 +79,8 @@ fn image(path: &str) -> Option<Route> {
     }
 }
 
-/// The session identifier in the cookie of a request. The session may not exist (any more).
+/// The session identifier in the cookie of a request. A session with this identifier need not
+/// exist.
 pub(crate) fn session_id(headers: &HeaderMap) -> Option<SessionId> {
     let all = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let mut cookies = all.flat_map(|cookies| cookies.split(';'));

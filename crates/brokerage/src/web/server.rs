@@ -34,15 +34,16 @@ use crate::job::{Job, Name, Operation, Outcome};
 use crate::pool::Pool;
 use crate::problem::Problem;
 
-/// Most connections that wait to be accepted.
+/// Largest number of connections that wait to be accepted.
 const BACKLOG: u32 = 4_096;
-/// Most bytes of a request's header.
+/// Largest size of a request's header, in bytes.
 const HEADER_MAX: usize = 16 * 1024;
-/// Most bytes of a form.
+/// Largest size of a form, in bytes.
 const BODY_MAX: usize = 16 * 1024;
-/// Ticks of a connection's clock per request timeout.
+/// How many ticks of a connection's clock make up the request timeout.
 const TICKS: u32 = 4;
-/// Pause before accepting connections again after the process has run out of file descriptors.
+/// When the process has run out of file descriptors, it pauses this long before it accepts
+/// connections again.
 const TOO_MANY_FILES: Duration = Duration::from_millis(10);
 
 /// The application server.
@@ -101,7 +102,7 @@ impl Server {
 
     /// Serves a connection until either end closes it, or the client is too slow.
     async fn serve(self: Arc<Self>, tcp: TcpStream) {
-        // A page is written at once: Nagle's algorithm would hold back its last segment.
+        // Nagle's algorithm would delay the last segment of a page.
         let _ = tcp.set_nodelay(true);
         let progress = Arc::new(Progress::default());
         let stream = Stream::new(tcp, Arc::clone(&progress), Arc::clone(&self.application));
@@ -137,7 +138,8 @@ impl Server {
         let tick = Duration::from_millis(settings.request_timeout_ms.div_ceil(u64::from(TICKS)));
         let idle_ticks = settings.idle_timeout_ms.div_ceil(tick.as_millis() as u64);
         let mut clock = time::interval_at(time::Instant::now() + tick, tick);
-        // If the server got no CPU for a while, the missed ticks must not count as slowness of the client.
+        // If this process got no CPU for a while, the ticks missed meanwhile must not make the
+        // client look slow.
         clock.set_missed_tick_behavior(time::MissedTickBehavior::Delay);
         let mut connection = pin!(connection);
         poll_fn(|context| {
@@ -167,7 +169,8 @@ impl Server {
         let (parts, body) = request.into_parts();
         let face = request::face(&parts);
         let page = match request::route(&parts) {
-            // Both need no body, session or database, so they are answered even while the database is down.
+            // Images and the health page need no body, session or database, so they are answered
+            // even while the database is down.
             Ok(Route::Health) => Ok(health(face)),
             Ok(Route::Image(number)) => Ok(image(number)),
             Ok(route) => {
@@ -219,8 +222,8 @@ impl Server {
         let begins_for = begins_for(&operation);
         let answer = match (route, form.optional("nonce"), session) {
             (Route::Buy, Some(nonce), Some(session)) => {
-                // In its own task: a client that disconnects must not cancel the operation before the purchase
-                // is remembered.
+                // Runs in a separate task, because a client that disconnects must not cancel the
+                // operation before the purchase is remembered.
                 let (server, nonce) = (Arc::clone(&self), nonce.to_owned());
                 tokio::spawn(async move { server.buy_once(&session, nonce, operation).await })
                     .await
@@ -288,7 +291,7 @@ enum Ended {
     Slow(Problem),
 }
 
-/// The problem to count; none: the client has disconnected.
+/// The problem to count for a connection that has ended; none if the client has disconnected.
 fn problem_of(ended: Ended) -> Option<Problem> {
     match ended {
         Ended::Slow(problem) => Some(problem),
@@ -311,7 +314,7 @@ fn listener(address: SocketAddr) -> std::io::Result<(TcpListener, SocketAddr)> {
     Ok((listener, local))
 }
 
-/// The user for whom an operation starts a session.
+/// The user for whom this operation starts a session; none if it starts no session.
 fn begins_for(operation: &Operation) -> Option<String> {
     match operation {
         Operation::Login { user, .. } => Some(user.clone()),
@@ -349,7 +352,8 @@ fn response(page: Page) -> Response<Full<Bytes>> {
         StatusCode::from_u16(page.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(page.content_type));
-    // RFC 9111, 5.2.2.5: pages show the database as it is now.
+    // Responses must not be cached, because pages show the current contents of the database (RFC
+    // 9111, 5.2.2.5).
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(cookie) = page.cookie.and_then(|cookie| HeaderValue::from_str(&cookie).ok()) {
         headers.insert(SET_COOKIE, cookie);

@@ -1,4 +1,4 @@
-//! Sessions of logged-in users, by cookie, in memory.
+//! Sessions of logged-in users, kept in memory and identified by a cookie.
 
 use std::collections::{HashMap, VecDeque};
 use std::fs::File;
@@ -7,15 +7,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::rows::Order;
 
-/// Most purchases that a session remembers, so that a double click does not buy twice.
+/// How many purchases a session remembers at most. They are remembered so that a double click does
+/// not buy twice.
 const PURCHASES: usize = 16;
 
 /// A session.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) user: String,
-    /// The latest purchases by the nonce of their form. Locked during a purchase, so that the second
-    /// request of a double click waits for the order of the first.
+    /// The latest purchases, by the nonce in the submitted form. Locked during a purchase, so that
+    /// the second request of a double click waits until the first has made its order.
     pub(crate) purchases: tokio::sync::Mutex<Purchases>,
 }
 
@@ -50,7 +51,7 @@ pub(crate) struct Sessions {
 #[derive(Debug, Default)]
 struct Open {
     by_id: HashMap<SessionId, Arc<Session>>,
-    /// Sessions in the order in which they started; ended sessions are removed later.
+    /// Sessions in the order in which they started. Sessions that have ended are removed later.
     order: VecDeque<SessionId>,
 }
 
@@ -60,8 +61,8 @@ impl Sessions {
         Self { limit: limit as usize, random, open: Mutex::default() }
     }
 
-    /// Starts a session. Returns its identifier and the number of sessions evicted: the oldest, if there were
-    /// too many.
+    /// Starts a session. If there are now too many sessions, evicts the oldest. Returns the
+    /// identifier and how many sessions were evicted.
     pub(crate) fn begin(&self, user: String) -> io::Result<(SessionId, u64)> {
         let mut bytes = [0; 16];
         let mut random = self.random.as_ref().ok_or(io::ErrorKind::NotFound)?;
@@ -102,7 +103,7 @@ impl Sessions {
 }
 
 impl Open {
-    /// Removes ended sessions from the order, which would otherwise grow without limit.
+    /// Removes ended sessions from `order`, which would otherwise grow without limit.
     fn forget_ended(&mut self) {
         if self.order.len() > 2 * self.by_id.len() + PURCHASES {
             let by_id = &self.by_id;

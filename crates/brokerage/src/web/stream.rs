@@ -1,5 +1,6 @@
-//! A connection that counts its bytes and tracks what it is waiting for. This distinguishes slow clients,
-//! which are disconnected, from users who think between requests.
+//! A connection that counts the bytes it carries, and tracks what the server is waiting for. With
+//! this information, the server disconnects slow clients but not users who think between two
+//! requests.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -25,7 +26,8 @@ pub(crate) enum Phase {
     Sending,
 }
 
-/// The phase of a connection, and the ticks of its clock since the phase changed or bytes were moved.
+/// The phase of a connection, and how many ticks of its clock have passed since the phase changed
+/// or bytes were read or written.
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     phase: AtomicU8,
@@ -39,7 +41,7 @@ impl Progress {
         self.ticks.store(0, Relaxed);
     }
 
-    /// Counts a tick. Returns the phase, and its ticks including this one.
+    /// Counts a tick. Returns the phase and how many ticks it has had, including this one.
     pub(crate) fn tick(&self) -> (Phase, u32) {
         (self.phase(), self.ticks.fetch_add(1, Relaxed) + 1)
     }
@@ -50,7 +52,7 @@ impl Progress {
     }
 }
 
-/// A TCP connection, and its progress.
+/// A TCP connection, with its phase and ticks.
 #[derive(Debug)]
 pub(crate) struct Stream {
     tcp: TcpStream,
@@ -120,7 +122,7 @@ impl AsyncWrite for Stream {
         true
     }
 
-    /// Hyper flushes a response once all of it is written.
+    /// Hyper calls this when it has written a whole response.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let flushed = Pin::new(&mut self.tcp).poll_flush(context);
         if flushed.is_ready() && self.progress.phase() == Phase::Sending {

@@ -1,4 +1,5 @@
-//! Event-driven switches, for drivers with a clock, virtual or real, and for links that pause.
+//! Event-driven switches: for links with PAUSE, and for drivers that follow a clock, virtual or
+//! real.
 //!
 //! A [`crate::SwitchBuffer`] computes the departure time of a frame in advance. That is fast, but
 //! ignores later PAUSE frames. A [`Stepped`] switch has the same buffer architectures with the same
@@ -17,7 +18,7 @@ use netstudy_units::Time;
 use crate::switch::Arrival;
 use crate::{Chance, Link, PauseCounters, PortCounters, Schedule};
 
-/// The timing-independent part of a buffer architecture: admission, occupancy, scheduling.
+/// The part of a buffer architecture that computes no times: admission, occupancy, scheduling.
 pub trait Architecture<F> {
     /// Decides whether to admit or drop a frame. `drained_at` is when the egress port would finish
     /// sending its present queue if nothing more arrived.
@@ -29,18 +30,18 @@ pub trait Architecture<F> {
     ) -> Admission;
 
     /// Time at which `egress` next takes a held frame; [`Time::NEVER`] if no frame is held for it.
-    /// `drained_at` is as in [`Self::admit`].
+    /// `drained_at` is the same as in [`Self::admit`].
     fn next_pull(&self, _egress: u32, _drained_at: impl FnOnce() -> Time) -> Time {
         Time::NEVER
     }
 
-    /// The egress takes a held frame at `now`, if there is one for it. A rule that depends on how long a
-    /// frame has waited decides here.
+    /// The egress port takes a held frame at `now`, if one is held for it. Rules that depend on how
+    /// long a frame has waited are applied here.
     fn pull(&mut self, _now: Time, _egress: u32, _chance: &mut impl Chance) -> Option<Pulled<F>> {
         None
     }
 
-    /// Frees the space of a frame whose last bit has left.
+    /// Frees the buffer space of a frame whose last bit has left.
     fn release(&mut self, _room: &Room) {}
 
     /// Buffer occupancy of frames that arrived on `ingress`.
@@ -50,43 +51,43 @@ pub trait Architecture<F> {
     fn queue_bytes_max(&self, egress: u32) -> u64;
 
     /// Bytes queued for `egress`, the frame on the wire included. An architecture that holds frames
-    /// counts only the held ones.
+    /// until their egress port pulls them counts only the held frames.
     fn queue_bytes(&self, egress: u32) -> u64;
 }
 
-/// The fate of a frame.
+/// What happens to a frame that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// The buffer has no room for the frame.
     Dropped,
-    /// The frame waits for the wire of its egress.
+    /// The frame waits until the wire of its egress port is free.
     Queued {
-        /// Whether the queue at its arrival was longer than the marking threshold.
+        /// Whether the queue was longer than the marking threshold when the frame arrived.
         marked: bool,
     },
-    /// The frame waits until its egress pulls it.
+    /// The frame waits until its egress port pulls it.
     Held,
 }
 
-/// A held frame that its egress has taken.
+/// A held frame that its egress port has pulled.
 #[derive(Clone, Copy, Debug)]
 pub struct Pulled<F> {
     /// The frame.
     pub frame: F,
-    /// When it may start to leave.
+    /// Earliest time at which the frame may start to leave.
     pub ready: Time,
-    /// The buffer space that it occupies.
+    /// The buffer space that the frame occupies.
     pub room: Room,
     /// Whether to mark it.
     pub marked: bool,
 }
 
-/// The buffer space of a frame: its ports and its size.
+/// The buffer space that a frame occupies: the frame's ports and its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// The port by which it came.
+    /// The port through which the frame arrived.
     pub ingress: u32,
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// Its size.
     pub frame_bytes: u32,
@@ -101,7 +102,7 @@ pub trait Mark {
 /// A frame that starts to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departure<F> {
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// A frame, or the switch's own PAUSE frame.
     pub sent: Sent<F>,
@@ -111,8 +112,8 @@ pub struct Departure<F> {
 
 /// A switch of the buffer architecture `A`.
 ///
-/// Calls come in the order of time: before each frame offered and each pause reported, call
-/// [`Self::step`] until no earlier [`Self::next_step`] is due.
+/// Calls must be made in the order of time. Before each call of [`Self::offer`] or
+/// [`Self::handle_pause`], call [`Self::step`] until no earlier step is due ([`Self::next_step`]).
 #[derive(Clone, Debug)]
 pub struct Stepped<F, A> {
     architecture: A,
@@ -124,12 +125,13 @@ pub struct Stepped<F, A> {
 #[derive(Clone, Debug)]
 struct Port<F> {
     wire: PausingWire<(F, Room)>,
-    /// The frame on the wire, and when its last bit leaves.
+    /// When the last bit of the frame on the wire leaves, and the buffer space that this frame
+    /// occupies.
     leaving: Option<(Time, Room)>,
     counters: PortCounters,
 }
 
-/// The next step of a port. Steps due at the same time are taken in this order.
+/// What a port does next. Steps that are due at the same time are taken in the order of this list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The last bit of a frame leaves.
@@ -143,8 +145,8 @@ enum Step {
 }
 
 impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
-    /// A switch with a port for each of `links`; the thresholds of `pause` are buffer bytes
-    /// occupied by frames of one ingress port.
+    /// A switch with a port for each of `links`; the thresholds of `pause` apply to the bytes of
+    /// buffer occupied by the frames of one ingress port.
     #[must_use]
     pub fn new(links: &[Link], architecture: A, pause: PausePolicy) -> Self {
         let port = |link: &Link| Port {
@@ -189,15 +191,15 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         }
     }
 
-    /// Time of the next [`Self::step`]; [`Time::NEVER`] if the switch is empty. It can be in the
-    /// past after a pause that ended early: then call at once.
+    /// Time of the next [`Self::step`]; [`Time::NEVER`] if the switch is empty. After a pause that
+    /// ended early, this time can be in the past; then call [`Self::step`] at once.
     #[must_use]
     pub fn next_step(&self) -> Time {
         self.steps.earliest().1
     }
 
-    /// Takes one step that is due at `now`; the lowest port comes first. Returns the frame that
-    /// starts to leave, if any.
+    /// Takes one step that is due at `now`; if several ports have one, the lowest port comes first.
+    /// Returns the frame that starts to leave in this step, if any.
     pub fn step(&mut self, now: Time, chance: &mut impl Chance) -> Option<Departure<F>> {
         let (port, due) = self.steps.earliest();
         if due > now {
@@ -287,7 +289,8 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         Some(Departure { egress, sent, departs: start.departs })
     }
 
-    /// Sends a PAUSE frame to the peer of `ingress` if its new occupancy starts or ends a pause.
+    /// Sends a PAUSE frame to the peer of port `ingress` if the new occupancy of the port's buffer
+    /// starts or ends a pause.
     fn note_level(&mut self, now: Time, ingress: u32) {
         let level = || self.architecture.ingress_bytes(ingress);
         if self.ports[ingress as usize].wire.handle_level(now, level) {

@@ -6,16 +6,16 @@ use crate::{PauseCounters, PauseRequests, PauseThresholds};
 /// PAUSE behaviour of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PausePolicy {
-    /// Whether it pauses when its peer sends a PAUSE frame.
+    /// Whether the port pauses when its peer sends a PAUSE frame.
     pub honours: bool,
-    /// Buffer levels at which it asks its peer to pause; `None`: never.
+    /// Buffer levels at which the port asks its peer to pause and to resume; `None`: it never asks.
     pub thresholds: Option<PauseThresholds>,
 }
 
-/// The wire of a port that honours PAUSE frames and sends its own.
+/// The wire of a port that obeys PAUSE frames and sends PAUSE frames itself.
 ///
-/// Events of its buffer and its peer go in by `handle_*`; their effects on the wire come out of
-/// [`Self::next_start`] and [`Self::start`].
+/// The driver reports events of the buffer and of the peer with the `handle_*` functions.
+/// [`Self::next_start`] and [`Self::start`] then tell which frame starts to leave, and when.
 #[derive(Clone, Debug)]
 pub struct PausingWire<F> {
     wire: Wire<F>,
@@ -25,7 +25,7 @@ pub struct PausingWire<F> {
 }
 
 impl<F> PausingWire<F> {
-    /// `wire` with the given PAUSE policy.
+    /// Adds the given PAUSE policy to `wire`.
     #[must_use]
     pub fn new(wire: Wire<F>, policy: PausePolicy) -> Self {
         let requests =
@@ -50,7 +50,7 @@ impl<F> PausingWire<F> {
         self.wire.push(ready, frame_bytes, frame);
     }
 
-    /// Handles a PAUSE frame of `quanta` from the peer. Returns whether the port honours it.
+    /// Handles a PAUSE frame of `quanta` from the peer. Returns whether the port obeys it.
     pub fn handle_pause(&mut self, now: Time, quanta: u16) -> bool {
         self.counters.pauses_received += 1;
         if self.honours {
@@ -59,15 +59,16 @@ impl<F> PausingWire<F> {
         self.honours
     }
 
-    /// Handles a new level of the buffer behind the port. Returns whether that queues a PAUSE
-    /// frame.
+    /// Handles a new fill level of the buffer behind the port. Returns whether a PAUSE frame was
+    /// queued.
     pub fn handle_level(&mut self, now: Time, level: impl FnOnce() -> u64) -> bool {
         let requests = self.requests.as_mut();
         let quanta = requests.and_then(|requests| requests.handle_level(now, level()));
         self.ask(now, quanta)
     }
 
-    /// Time at which the PAUSE request to the peer is repeated; [`Time::NEVER`] without a pause.
+    /// Time at which the PAUSE request to the peer is repeated; [`Time::NEVER`] if there is no
+    /// pause.
     #[must_use]
     pub fn next_timeout(&self) -> Time {
         self.requests.as_ref().map_or(Time::NEVER, PauseRequests::next_timeout)

@@ -5,16 +5,17 @@ use netstudy_units::{Duration, Time};
 use crate::{Link, PAUSE_FRAME_BYTES, pause_time};
 
 /// The FIFO of a port and the wire behind it, one frame at a time. It replaces
-/// [`crate::Transmitter`] on links with PAUSE, where departure times are not known on entry.
+/// [`crate::Transmitter`] on links with PAUSE, where the departure time of a frame is not known
+/// when the frame is queued.
 ///
-/// Frames go in by [`Self::push`], pauses by [`Self::handle_pause`]; at [`Self::next_start`],
-/// [`Self::start`] returns the frame that starts to leave.
+/// [`Self::push`] queues frames, and [`Self::handle_pause`] reports pauses. At the time
+/// [`Self::next_start`], [`Self::start`] returns the frame that starts to leave.
 #[derive(Clone, Debug)]
 pub struct Wire<F> {
     link: Link,
     interval: Duration,
     waiting: VecDeque<Waiting<F>>,
-    /// A PAUSE frame that waits: the time since when, and its quanta.
+    /// A waiting PAUSE frame: the time at which it was queued, and its quanta.
     pause: Option<(Time, u16)>,
     free_at: Time,
     next_frame_from: Time,
@@ -33,7 +34,7 @@ struct Waiting<F> {
 pub enum Sent<F> {
     /// A frame that was pushed.
     Frame(F),
-    /// A PAUSE frame of this many quanta.
+    /// A PAUSE frame with this number of quanta.
     Pause(u16),
 }
 
@@ -42,12 +43,12 @@ pub enum Sent<F> {
 pub struct Start<F> {
     /// The frame.
     pub sent: Sent<F>,
-    /// End of its transmission, the interframe gap included.
+    /// End of the frame's transmission, the interframe gap included.
     pub departs: Time,
 }
 
 impl<F> Wire<F> {
-    /// The wire of `link`.
+    /// Creates the wire for `link`.
     #[must_use]
     pub const fn new(link: Link) -> Self {
         Self {
@@ -80,7 +81,7 @@ impl<F> Wire<F> {
         self.waiting.len()
     }
 
-    /// Queues a frame that may start at `ready`, after all earlier frames.
+    /// Queues a frame behind all earlier frames. It may start to leave at `ready` at the earliest.
     pub fn push(&mut self, ready: Time, frame_bytes: u32, frame: F) {
         self.waiting.push_back(Waiting { frame, ready, frame_bytes });
     }
@@ -91,8 +92,8 @@ impl<F> Wire<F> {
         self.pause = Some((now, quanta));
     }
 
-    /// Pauses for `quanta` from `now` on, as the peer asks; the frame on the wire is sent to its
-    /// end (annex 31B).
+    /// Pauses for `quanta` from `now` on, because the peer asks for it. The frame on the wire is
+    /// still sent to its end (annex 31B).
     pub fn handle_pause(&mut self, now: Time, quanta: u16) {
         self.paused_until = now + pause_time(self.link.rate(), quanta);
     }
@@ -115,7 +116,7 @@ impl<F> Wire<F> {
         free_at.max(ready).max(self.paused_until).max(self.next_frame_from)
     }
 
-    /// Starts the frame that is due at [`Self::next_start`]: PAUSE frames first.
+    /// Starts the frame that is due at [`Self::next_start`]; PAUSE frames come first.
     pub fn start(&mut self) -> Option<Start<F>> {
         let now = self.next_start();
         if self.pause_start() == now

@@ -1,17 +1,16 @@
-/// Number of cells of a frame. A multiplication replaces the division, which would delay each
-/// frame.
+/// Computes how many cells a frame takes, by a multiplication instead of the slower division.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells {
     cell_bytes: u32,
-    /// 2^40 divided by the cell, rounded up. Its error is below `cell_bytes`, which changes no
-    /// quotient while dividend times `cell_bytes` is below 2^40.
+    /// 2^40 divided by the cell size, rounded up. The rounding changes no quotient as long as the
+    /// dividend times `cell_bytes` is below 2^40.
     reciprocal: u64,
 }
 
 impl Cells {
     const SHIFT: u32 = 40;
-    /// Upper limit of frame sizes. Larger cells are cut to it: a frame takes one of them either
-    /// way.
+    /// Upper limit of frame sizes. A larger cell size is reduced to this limit: a frame takes one
+    /// cell either way.
     const FRAME_BYTES_MAX: u32 = 1 << 19;
 
     pub(super) fn new(cell_bytes: u32) -> Self {
@@ -26,7 +25,7 @@ impl Cells {
         ((dividend * self.reciprocal) >> Self::SHIFT) as u32
     }
 
-    /// Bytes of buffer that a frame occupies: its number of cells times their size.
+    /// Bytes of buffer that a frame occupies: the number of its cells times the cell size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) const fn bytes(self, frame_bytes: u32) -> u64 {
         self.of(frame_bytes) as u64 * self.cell_bytes as u64

@@ -22,10 +22,11 @@ pub struct IngressQueuedConfig {
     /// Number of maximum-size frames for which a port must have room to admit a frame, if the port
     /// does not know the length of arriving frames ([`IngressBuffers::reserving`]).
     pub ingress_reserve_frames: u32,
-    /// Bytes that an egress port may have pulled beyond the frame on the wire. A larger value keeps
-    /// the wire busy despite the latency of the switch, but chooses the next frame earlier.
+    /// Bytes that an egress port may pull in advance, in addition to the frame on the wire. A
+    /// larger value keeps the wire busy despite the latency of the switch, but makes the port
+    /// choose its next frame earlier.
     pub egress_buffer_bytes: u32,
-    /// Percentage of choices that are random.
+    /// Percentage of the egress ports' choices that are random.
     pub random_arbitration_pct: u32,
 }
 
@@ -42,24 +43,25 @@ impl Parameters for IngressQueuedConfig {
     }
 }
 
-/// A private buffer at each ingress port, in virtual output queues; egress ports pull from them.
+/// A private buffer at each ingress port, divided into virtual output queues. The egress ports pull
+/// frames from these queues.
 ///
 /// An egress port pulls the next frame when its unsent bytes fall to `egress_buffer_bytes`. It
-/// pulls from an ingress port that has a frame for it: round-robin, or at random for a share of the
-/// choices.
+/// chooses among the ingress ports that have a frame for it: round-robin, or at random for a given
+/// share of the choices.
 ///
 /// [`IngressBuffers`] decides on admission and on the next pull; this type adds departure times.
 #[derive(Clone, Debug)]
 pub struct IngressQueued<F> {
     buffers: IngressBuffers<F, Transmitter>,
-    /// Egress ports that have something to pull.
+    /// Egress ports that have a frame to pull.
     waiting: Vec<u32>,
-    /// Time of the next pull, and the egress port that pulls: the lowest port if several pull at
-    /// that time.
+    /// Time of the next pull, and the egress port that pulls. If several ports pull at that time,
+    /// this is the lowest port.
     next_grant: (Time, u32),
 }
 
-/// No egress port has a frame to pull.
+/// Means that no egress port has a frame to pull.
 const NO_GRANT: (Time, u32) = (Time::NEVER, 0);
 
 impl<F: Copy + Default> IngressQueued<F> {
@@ -87,7 +89,8 @@ impl<F: Copy + Default> IngressQueued<F> {
         self
     }
 
-    /// Time of the next pull of an egress port that has a frame to pull, and the port.
+    /// Time of the next pull of the egress port `port`, which must have a frame to pull; and the
+    /// port itself.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn grant_of(&self, port: u32) -> (Time, u32) {
         let egress = &self.buffers.egresses[port as usize];
@@ -107,7 +110,7 @@ impl<F: Copy + Default> FromConfig<IngressQueuedConfig> for IngressQueued<F> {
 }
 
 impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
-    /// True for a frame that its egress port pulls on arrival.
+    /// True if the egress port of the frame pulls it on arrival.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_private(&self, arrival: &Arrival) -> bool {
         self.buffers.passes_by(arrival, Transmitter::free_at)
@@ -177,7 +180,7 @@ impl<F: Copy + Default> SwitchBuffer<F> for IngressQueued<F> {
 }
 
 /// The rules shared by [`IngressQueued`] and [`crate::stepped`]. [`IngressQueued`] stores the wire
-/// `W` of each egress port here, next to its queues.
+/// `W` of each egress port here, next to the port's queues.
 #[derive(Clone, Debug)]
 pub struct IngressBuffers<F, W = ()> {
     config: IngressQueuedConfig,
@@ -198,13 +201,13 @@ struct Ingress {
 #[derive(Clone, Debug)]
 struct Egress<F, W> {
     wire: W,
-    /// It pulls a frame this long before its wire is free.
+    /// The port pulls a frame this long before its wire becomes free.
     lead: Duration,
     queues: VirtualQueues<F>,
 }
 
 impl<F, W> Egress<F, W> {
-    /// Time at which it pulls, if its wire will be free at `free_at`.
+    /// Time at which the port pulls, if its wire becomes free at `free_at`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     const fn pull_at(&self, free_at: Time) -> Time {
         free_at.saturating_sub(self.lead)
@@ -253,27 +256,27 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         self
     }
 
-    /// Marks a frame if more than `bytes` still wait for its egress after it is pulled.
+    /// When a frame is pulled, marks it if more than `bytes` still wait for the same egress port.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
         self
     }
 
-    /// Whether the switch marks the last pulled frame (ECN).
+    /// Whether the frame that `egress` pulled last gets a congestion mark (ECN).
     #[inline]
     fn marks(&self, egress: u32) -> bool {
         self.egresses[egress as usize].queues.queued_bytes > self.marked_above_bytes
     }
 
-    /// Index of the queue from which the egress takes its next held frame.
+    /// Index of the queue from which the egress port takes its next held frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn choose(&self, egress: u32, chance: &mut impl Chance) -> usize {
         self.egresses[egress as usize].queues.choose(self.config.random_arbitration_pct, chance)
     }
 
-    /// Takes the frame at the front of the egress port's queue at `place`. Returns the frame's
-    /// ingress port.
+    /// Removes the first frame of one queue of the egress port; `place` is the index of the queue
+    /// among the nonempty ones. Returns the frame's ingress port.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take(&mut self, egress: u32, place: usize) -> u32 {
         let (ingress, frame_bytes) = self.egresses[egress as usize].queues.drop_front(place);
@@ -281,14 +284,15 @@ impl<F: Copy + Default, W> IngressBuffers<F, W> {
         ingress
     }
 
-    /// True if the egress port pulls the frame on arrival: the frame then takes no room in the ingress buffer.
+    /// True if the egress port pulls the frame on arrival: the frame then takes no room in the
+    /// ingress buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn passes_by(&self, arrival: &Arrival, drained_at: impl FnOnce(&W) -> Time) -> bool {
         let egress = &self.egresses[arrival.egress as usize];
         egress.queues.nonempty.is_empty() && egress.pull_at(drained_at(&egress.wire)) <= arrival.now
     }
 
-    /// As [`Architecture::admit`], with `drained_at` computed from the wire of the egress.
+    /// Like [`Architecture::admit`], but `drained_at` is computed from the wire of the egress port.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge(
         &mut self,
@@ -359,16 +363,17 @@ impl<F: Copy + Default> Architecture<F> for IngressBuffers<F> {
     }
 }
 
-/// The virtual output queues of one egress port, and the state of its round-robin.
+/// The virtual output queues of one egress port, and the state of the port's round-robin.
 #[derive(Clone, Debug)]
 struct VirtualQueues<F> {
-    /// By ingress port, up to the highest port used so far.
+    /// One queue per ingress port, up to the highest port used so far.
     queues: Vec<Ring<Waiting<F>>>,
     /// Ingress ports with a frame for this egress, ascending.
     nonempty: Vec<u32>,
     /// The ingress port served last.
     last: u32,
-    /// Index in `nonempty` of the next port in turn: the number of its ports up to `last`.
+    /// Index in `nonempty` of the port that is next in turn: the number of ports in `nonempty` that
+    /// are not above `last`.
     turn: usize,
     queued_bytes: u64,
     queued_bytes_max: u64,
@@ -415,7 +420,7 @@ impl<F: Copy + Default> VirtualQueues<F> {
         self.queued_bytes_max = self.queued_bytes_max.max(self.queued_bytes);
     }
 
-    /// Records that a frame from `ingress` passed through the empty buffer.
+    /// Records that a frame from `ingress` was pulled on arrival, while no frame was waiting.
     #[inline]
     const fn passed_by(&mut self, ingress: u32) {
         self.last = ingress;
@@ -442,8 +447,8 @@ impl<F: Copy + Default> VirtualQueues<F> {
         queue.front().expect("a port is listed while its queue holds a frame")
     }
 
-    /// Removes the first frame from the ingress port at `place`. Returns that port and the frame's
-    /// size.
+    /// Removes the first frame from the ingress port at `place`. Returns the ingress port and the
+    /// frame's size.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn drop_front(&mut self, place: usize) -> (u32, u32) {
         let frame_bytes = self.front(place).frame_bytes;

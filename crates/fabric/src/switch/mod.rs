@@ -1,4 +1,5 @@
-//! Switches: where frames wait, and which are dropped. Each buffer architecture has its own file.
+//! Switches: where frames wait, and which frames are dropped. Each buffer architecture has its own
+//! file.
 
 mod cells;
 mod ingress_queued;
@@ -16,14 +17,14 @@ use netstudy_units::Time;
 /// A frame as a switch sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
-    /// Time of the admission decision: when the whole frame is there, or its header on a
-    /// cut-through port.
+    /// Time of the admission decision: when the whole frame has arrived, or on a cut-through port
+    /// its header.
     pub now: Time,
-    /// Earliest time at which it may start to leave: `now` plus the latency of the switch.
+    /// Earliest time at which the frame may start to leave: `now` plus the latency of the switch.
     pub ready: Time,
-    /// The port by which it comes.
+    /// The port through which the frame arrives.
     pub ingress: u32,
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// Its size, check sequence included.
     pub frame_bytes: u32,
@@ -36,9 +37,10 @@ pub enum Verdict {
     Dropped,
     /// The last bit of the frame leaves the egress port at this time.
     Departs(Time),
-    /// As `Departs`, with a congestion mark: the queue was longer than the marking threshold.
+    /// Like `Departs`, but the frame gets a congestion mark: the queue was longer than the marking
+    /// threshold.
     Marked(Time),
-    /// The frame waits until its egress chooses it: see [`SwitchBuffer::grant`].
+    /// The frame waits until its egress port chooses it: see [`SwitchBuffer::grant`].
     Held,
 }
 
@@ -50,12 +52,12 @@ impl Verdict {
     }
 }
 
-/// A held frame that its egress has chosen.
+/// A held frame that its egress port has chosen.
 #[derive(Clone, Copy, Debug)]
 pub struct Grant<F> {
     /// The frame given to [`SwitchBuffer::offer`].
     pub frame: F,
-    /// The port by which it leaves.
+    /// The port through which the frame leaves.
     pub egress: u32,
     /// When its last bit leaves.
     pub departs: Time,
@@ -63,13 +65,13 @@ pub struct Grant<F> {
     pub marked: bool,
 }
 
-/// Random choices, made outside of this crate.
+/// Source of random choices, which is implemented outside of this crate.
 pub trait Chance {
     /// A uniform random number from 0 to `n - 1`.
     fn below(&mut self, n: u32) -> u32;
 }
 
-/// Counters of a port, as a switch's command line shows them.
+/// Counters of a port, like those on a switch's command line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortCounters {
     /// Frames admitted for this port.
@@ -100,7 +102,8 @@ pub(crate) trait Parameters {
     /// The most bytes that can wait for one egress port.
     fn room_bytes(&self) -> u64;
 
-    /// Checks the limits that a plan's schema cannot express: the parameter with its value and its limit.
+    /// Checks the limits that a plan's schema cannot express. An error names the parameter, its
+    /// value and its limit.
     fn check(&self) -> Result<(), String> {
         Ok(())
     }
@@ -109,13 +112,13 @@ pub(crate) trait Parameters {
 /// A marking threshold that no queue exceeds.
 const NEVER_MARKED: u64 = u64::MAX;
 
-/// A buffer architecture. Calls come in the order of time; before each frame offered, make all
-/// grants that [`Self::next_grant`] says are due earlier.
+/// A buffer architecture. Calls must be made in the order of time. Before each call of
+/// [`Self::offer`], call [`Self::grant`] until no earlier grant is due ([`Self::next_grant`]).
 pub trait SwitchBuffer<F: Copy> {
     /// True if the verdict on a frame depends only on frames for the same egress port, and the
-    /// frame does not change the verdict on frames for other ports. If only one ingress port sends
-    /// to that egress port, the frame may be offered as soon as its arrival time is known, once all
-    /// earlier frames of that ingress port were offered.
+    /// frame does not change the verdict on frames for other ports. If, in addition, only one
+    /// ingress port sends to that egress port, the frame may be offered early: as soon as its
+    /// arrival time is known and all earlier frames of that ingress port have been offered.
     #[inline]
     fn is_private(&self, _arrival: &Arrival) -> bool {
         false
@@ -124,7 +127,8 @@ pub trait SwitchBuffer<F: Copy> {
     /// Decides on a frame that has arrived.
     fn offer(&mut self, arrival: &Arrival, frame: &F) -> Verdict;
 
-    /// Time at which an egress next chooses among held frames; [`Time::NEVER`] if no frame is held.
+    /// Time at which an egress port next chooses among its held frames; [`Time::NEVER`] if no frame
+    /// is held.
     #[inline]
     fn next_grant(&self) -> Time {
         Time::NEVER
@@ -150,6 +154,7 @@ pub trait SwitchBuffer<F: Copy> {
     fn queue_bytes_max(&self, egress: u32) -> u64;
 
     /// Bytes queued for `egress` at `now`, the frame on the wire included. An architecture that
-    /// holds frames counts only the held ones. `now` is not before the last call.
+    /// holds frames until their egress port chooses them counts only the held frames. `now` must
+    /// not be earlier than in the last call.
     fn queue_bytes(&self, egress: u32, now: Time) -> u64;
 }

@@ -12,7 +12,7 @@ use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OutputQueuedConfig {
-    /// Buffer of each port, the frame on the wire included.
+    /// Buffer size of each port; the frame on the wire is in the buffer too.
     pub port_buffer_bytes: u64,
 }
 
@@ -33,8 +33,9 @@ pub struct OutputQueued {
 #[derive(Clone, Debug)]
 struct Port {
     transmitter: Transmitter,
-    /// Up to this queue length, departed frames included, a frame has room, needs no mark and sets
-    /// no new maximum, so departures need not be subtracted.
+    /// While the queue, with the new frame and with departed frames that are not subtracted yet, is
+    /// not longer than this, the frame has room, needs no mark and sets no new maximum. So
+    /// departures need not be subtracted first.
     looked_at_above_bytes: u64,
 }
 
@@ -52,7 +53,7 @@ impl OutputQueued {
     }
 
     /// Marks frames that arrive at a queue of more than `bytes`, as DCTCP requires (RFC 8257, 3.1).
-    /// A lower threshold keeps queues shorter; below a certain value the link runs empty at times.
+    /// A lower threshold keeps queues shorter; if it is too low, the link is idle at times.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.marked_above_bytes = bytes;
@@ -104,14 +105,14 @@ impl<F: Copy> SwitchBuffer<F> for OutputQueued {
 pub struct PortBuffers {
     port_buffer_bytes: u64,
     marked_above_bytes: u64,
-    /// Bytes by egress port, the frame on the wire included.
+    /// Queued bytes of each egress port, the frame on the wire included.
     queued: Vec<u64>,
     queued_max: Vec<u64>,
     ingress: Vec<u64>,
 }
 
 impl PortBuffers {
-    /// As [`OutputQueued::new`], for this number of ports.
+    /// Like [`OutputQueued::new`], for this number of ports.
     #[must_use]
     pub fn new(ports: usize, port_buffer_bytes: u64) -> Self {
         Self {

@@ -14,20 +14,20 @@ use crate::{FromConfig, Link, SwitchSetup, Transmitter};
 /// Ports per word of [`SharedMemory::busy`].
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// Division of a shared packet memory.
+/// How a shared packet memory is divided.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedMemoryConfig {
     /// Memory shared by all ports.
     pub pool_bytes: u64,
-    /// Reserve of each port, used before the pool.
+    /// Memory reserved for each port. A port uses its reserve before the pool.
     pub port_reserve_bytes: u64,
     /// A frame takes whole cells of this size.
     pub cell_bytes: u32,
-    /// A queue may hold this multiple of the free part of the pool.
+    /// A queue may take at most this multiple of the free part of the pool.
     pub alpha: f64,
-    /// Frames that each ingress port may always have queued, so that a full pool does not starve a port
-    /// with an empty queue.
+    /// Frames that each ingress port may always have queued, so that a full pool does not starve a
+    /// port with an empty queue.
     pub ingress_guarantee_frames: u32,
 }
 
@@ -46,15 +46,15 @@ impl Parameters for SharedMemoryConfig {
     }
 }
 
-/// The account of a packet memory: occupancy of its pool, and admission of frames. Space is counted in
-/// cells.
+/// Keeps account of a packet memory: the occupancy of its pool, and the admission of frames. Space
+/// is counted in cells.
 #[derive(Clone, Debug)]
 struct Memory {
     cell_bytes: u32,
     cells: Cells,
     pool_cells: u64,
     reserve_cells: u64,
-    /// alpha in 1/1024, so that thresholds are integers.
+    /// alpha in units of 1/1024, so that thresholds are integers.
     alpha_1024: u64,
     guarantee_frames: u32,
     marked_above_cells: u64,
@@ -83,21 +83,21 @@ impl Memory {
         self.marked_above_cells = bytes / self.cell_bytes as u64;
     }
 
-    /// The part of the pool taken by a queue of `occupied` cells.
+    /// Number of pool cells taken by a queue of `occupied` cells: those beyond the port's reserve.
     #[inline]
     const fn in_pool(&self, occupied: u64) -> u64 {
         occupied.saturating_sub(self.reserve_cells)
     }
 
-    /// Length of a queue of `before` cells when `cells` are added, and how many of the added cells
-    /// come from the pool.
+    /// New length of a queue of `before` cells after `cells` are added, and how many of the added
+    /// cells come from the pool.
     #[inline]
     const fn needs(&self, before: u64, cells: u32) -> (u64, u64) {
         let after = before + cells as u64;
         (after, self.in_pool(after) - self.in_pool(before))
     }
 
-    /// Whether a queue may grow to `after` cells by taking `from_pool` more of the pool.
+    /// Whether a queue may grow to `after` cells by taking `from_pool` more cells from the pool.
     #[inline]
     const fn fits(&self, after: u64, from_pool: u64) -> bool {
         if from_pool == 0 {
@@ -140,13 +140,14 @@ impl Memory {
 /// One packet memory for all ports, with dynamic thresholds (Choudhury and Hahne, "Dynamic queue
 /// length thresholds for shared-memory packet switches", IEEE/ACM ToN 6(2), 1998).
 ///
-/// Departures are subtracted lazily: only before a frame would be dropped, because its queue seems
-/// too long or the pool too full. A frame that fits before the subtraction also fits after it.
+/// Departures are subtracted lazily: only when a frame would otherwise be dropped, because its
+/// queue seems too long or the pool too full. A frame that fits before the subtraction also fits
+/// after it.
 #[derive(Clone, Debug)]
 pub struct SharedMemory {
     ports: Vec<Transmitter>,
-    /// A bit for each port, set if its queue may hold frames. When the pool seems full, departures
-    /// are subtracted at these ports only.
+    /// One bit per port, which is set if the port's queue may hold frames. When the pool seems
+    /// full, departures are subtracted at these ports only.
     busy: Vec<u64>,
     memory: Memory,
 }
@@ -162,7 +163,7 @@ impl SharedMemory {
         }
     }
 
-    /// Marks frames that arrive at a queue whose cells hold more than `bytes`.
+    /// Marks frames that arrive at a queue whose cells have a total size of more than `bytes`.
     #[must_use]
     pub const fn marking_above(mut self, bytes: u64) -> Self {
         self.memory.mark_above(bytes);
@@ -245,15 +246,15 @@ impl<F: Copy> SwitchBuffer<F> for SharedMemory {
 #[derive(Clone, Debug)]
 pub struct PacketMemory {
     memory: Memory,
-    /// Cells by egress, the frame on the wire included.
+    /// Queued cells of each egress port, the frame on the wire included.
     queued: Vec<u64>,
     queued_max: Vec<u64>,
-    /// Cells by ingress.
+    /// Occupied cells of each ingress port.
     ingress: Vec<u64>,
 }
 
 impl PacketMemory {
-    /// As [`SharedMemory::new`], for this number of ports.
+    /// Like [`SharedMemory::new`], for this number of ports.
     #[must_use]
     pub fn new(ports: usize, config: &SharedMemoryConfig) -> Self {
         Self {

@@ -1,15 +1,16 @@
-//! The graph of a network: hosts, zones, switches and the links between their ports; and the routes
-//! through it.
+//! The graph of a network (hosts, zones, switches, and the links between their ports), and the
+//! routes through the graph.
 //!
 //! Hosts do not forward, and a cycle of switches is rejected, since switches do not learn
 //! alternative paths. So there is at most one path between two interfaces, and forwarding tables
-//! are static. A host with several interfaces, even on one switch, closes no cycle.
+//! are static. A host with several interfaces does not close a cycle, even if they are on one
+//! switch.
 //!
-//! A zone is a set of processes on a host that has its own address. It shares the interfaces of its
-//! host. Linux delivers packets between two addresses of one machine internally, on whatever
-//! interface they are (`ip_route_output_key` finds them in the table `local`). A route here does
-//! the same, unless the two ends of a connection are pinned to two different interfaces, as with
-//! network namespaces.
+//! A zone is a set of processes on a host, with an address of its own. A zone shares the interfaces
+//! of its host. Linux delivers packets between two addresses of one machine internally, whichever
+//! interfaces have these addresses (`ip_route_output_key` finds them in the table `local`). Routes
+//! here do the same, unless the two ends of a connection have separate network stacks (network
+//! namespaces) and are bound to two different interfaces.
 
 use alloc::borrow::ToOwned;
 use alloc::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -29,14 +30,14 @@ pub enum NodeKind {
     Host,
     /// A zone: it shares the interfaces of its host.
     Zone {
-        /// The number of its host among the nodes.
+        /// Index of its host in the list of nodes.
         host: usize,
     },
     /// A switch: it forwards.
     Switch,
 }
 
-/// A node by its name.
+/// A node of the network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     /// Its unique name.
@@ -48,13 +49,13 @@ pub struct Node {
 /// A port of a node: one end of a link.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Port {
-    /// The number of its node.
+    /// Index of its node in the list of nodes.
     pub node: usize,
     /// Its name, unique within the node.
     pub name: String,
 }
 
-/// A full-duplex link between two ports; a direction is named after the end that sends.
+/// A full-duplex link between two ports; each direction is identified by the end that sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cable {
     /// Its two ends.
@@ -67,7 +68,7 @@ pub struct Cable {
     pub mtu_bytes: u32,
 }
 
-/// Nodes and links of a network; [`Self::build`] checks them as a whole.
+/// The nodes and links of a network; [`Self::build`] checks that they fit together.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     nodes: Vec<Node>,
@@ -85,7 +86,7 @@ pub enum TopologyError {
     ZoneOnNoHost {
         /// The zone.
         zone: String,
-        /// The node named as its host.
+        /// The node that is given as the zone's host.
         on: String,
     },
     /// A link ends at a zone.
@@ -124,7 +125,7 @@ pub enum TopologyError {
         /// The other node.
         to: String,
     },
-    /// A switch is named as the end of a connection, but has no traffic of its own.
+    /// A switch is given as one end of a connection, but switches have no traffic of their own.
     NoHost(String),
 }
 
@@ -150,7 +151,7 @@ impl fmt::Display for TopologyError {
                 for switch in switches {
                     write!(f, "{switch:?} - ")?;
                 }
-                // Named again at the end, so that the text shows a closed path.
+                // The first switch is repeated at the end, so that the text shows a closed path.
                 let first = switches.first().map_or("", String::as_str);
                 write!(f, "{first:?}; remove one of their links")
             }
@@ -170,26 +171,26 @@ impl fmt::Display for TopologyError {
 impl core::error::Error for TopologyError {}
 
 impl Graph {
-    /// Adds a host. Returns its number among the nodes.
+    /// Adds a host. Returns its index in the list of nodes.
     ///
     /// # Errors
-    /// The name is taken.
+    /// Another node has this name.
     pub fn add_host(&mut self, name: &str) -> Result<usize, TopologyError> {
         self.add(name, NodeKind::Host)
     }
 
-    /// Adds a switch. Returns its number among the nodes.
+    /// Adds a switch. Returns its index in the list of nodes.
     ///
     /// # Errors
-    /// The name is taken.
+    /// Another node has this name.
     pub fn add_switch(&mut self, name: &str) -> Result<usize, TopologyError> {
         self.add(name, NodeKind::Switch)
     }
 
-    /// Adds a zone on the host with the number `host`. Returns its number among the nodes.
+    /// Adds a zone on the host with the number `host`. Returns its index in the list of nodes.
     ///
     /// # Errors
-    /// The name is taken, or `host` is not a host.
+    /// Another node has this name, or `host` is not a host.
     pub fn add_zone(&mut self, name: &str, host: usize) -> Result<usize, TopologyError> {
         if self.nodes[host].kind != NodeKind::Host {
             let on = self.nodes[host].name.clone();
@@ -238,8 +239,8 @@ impl Graph {
     /// Builds the network with its routes.
     ///
     /// # Errors
-    /// Switches form a cycle, or a node has no link; a host with zones needs no link, because their
-    /// traffic stays inside.
+    /// Switches form a cycle, or a node has no link; a host with zones needs no link, because the
+    /// traffic between its zones stays inside the host.
     pub fn build(self) -> Result<Topology, TopologyError> {
         let has_zones =
             |node| self.nodes.iter().any(|zone| zone.kind == NodeKind::Zone { host: node });
@@ -259,12 +260,12 @@ impl Graph {
     }
 }
 
-/// Where an end of a link is.
+/// What an end of a link is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attachment {
-    /// At this interface of a host.
+    /// An interface of a host, by its number.
     Interface(usize),
-    /// At a port of a switch; both by their numbers.
+    /// A port of a switch; switch and port are given by their numbers.
     SwitchPort {
         /// The switch.
         switch: usize,
@@ -278,7 +279,7 @@ pub enum Attachment {
 pub struct CableEnd {
     /// The number of the link.
     pub cable: usize,
-    /// 0 or 1: its place in [`Cable::ends`].
+    /// 0 or 1: its index in [`Cable::ends`].
     pub end: usize,
 }
 
@@ -289,7 +290,7 @@ impl CableEnd {
         Self { end: 1 - self.end, ..self }
     }
 
-    /// A unique number of this end among the ends of all links, from 0.
+    /// The number of this end: the ends of all links are numbered from 0.
     #[must_use]
     pub const fn number(self) -> usize {
         2 * self.cable + self.end
@@ -299,20 +300,20 @@ impl CableEnd {
 /// An interface: a port of a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Interface {
-    /// The number of its host among the nodes.
+    /// Index of its host in the list of nodes.
     pub host: usize,
     /// Its link.
     pub at: CableEnd,
 }
 
-/// A switch and where its ports lead to.
+/// A switch, the links of its ports and its forwarding table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwitchNode {
-    /// Its number among the nodes.
+    /// Its index in the list of nodes.
     pub node: usize,
-    /// The links of its ports, in the order of the links.
+    /// For each port: its end of a link. Ports are in the order of the links.
     pub ports: Vec<CableEnd>,
-    /// By interface: the port that leads to this interface, or [`NO_PORT`].
+    /// For each interface: the port that leads to it, or [`NO_PORT`].
     forwarding: Vec<u32>,
 }
 
@@ -320,7 +321,7 @@ pub struct SwitchNode {
 const NO_PORT: u32 = u32::MAX;
 
 impl SwitchNode {
-    /// The port by which frames for `interface` leave; `None` if no path leads there.
+    /// The port through which frames for `interface` leave; `None` if no path leads there.
     #[must_use]
     #[inline]
     pub fn egress(&self, interface: usize) -> Option<u32> {
@@ -334,20 +335,20 @@ impl SwitchNode {
 pub struct Side {
     /// A host or a zone.
     pub node: usize,
-    /// The interface that holds its address, if the connection is bound to one.
+    /// The interface to which this side is bound, if it is bound to one.
     pub interface: Option<usize>,
-    /// True for a zone with a network stack apart from its host's and from other zones'.
+    /// True for a zone that has its own network stack, separate from its host and from other zones.
     pub has_own_stack: bool,
 }
 
 /// The route of a connection's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Route {
-    /// From one interface to another, and back the same way.
+    /// From one interface to another, and back on the same path.
     Wire {
-        /// The interface at the side of `from`.
+        /// The interface of the side `from` of [`Topology::route`].
         from: usize,
-        /// The interface at its peer.
+        /// The interface of the side `to`.
         to: usize,
         /// The largest IP packet that every link of the path carries.
         mtu_bytes: u32,
@@ -359,15 +360,15 @@ pub enum Route {
     },
 }
 
-/// A checked network with its routes. Interfaces and switches are each numbered from 0, in the
-/// order of links and nodes.
+/// A checked network with its routes. Interfaces are numbered from 0 in the order of the links, and
+/// switches from 0 in the order of the nodes.
 #[derive(Clone, Debug)]
 pub struct Topology {
     nodes: Vec<Node>,
     cables: Vec<Cable>,
     interfaces: Vec<Interface>,
     switches: Vec<SwitchNode>,
-    /// By [`CableEnd::number`].
+    /// What each end of a link is attached to, indexed by [`CableEnd::number`].
     attachments: Vec<Attachment>,
 }
 
@@ -431,7 +432,7 @@ impl Topology {
         self.attachments[at.number()]
     }
 
-    /// The direction of a link that starts at the end `from`.
+    /// The direction of a link in which the end `from` sends.
     #[must_use]
     pub fn link(&self, from: CableEnd) -> Link {
         let cable = &self.cables[from.cable];
@@ -472,14 +473,14 @@ impl Topology {
 
     /// The path of packets between two sides of a connection.
     ///
-    /// Packets leave and arrive by the interfaces that the sides are bound to. An unbound side
-    /// takes the interface with the fewest links on the path. Of equal paths, the one whose
-    /// interfaces have the first link is taken; the peer's interface decides before the side's own.
-    /// Packets from one side to another of the same host stay inside, unless both have separate
-    /// network stacks, at two interfaces.
+    /// A side that is bound to an interface uses this interface. For other sides, the interfaces
+    /// with the shortest path (fewest links) are chosen. Among paths of equal length, the lowest
+    /// interface number at `to` decides, then the lowest at `from`. Packets between two sides on
+    /// the same host stay inside the host, unless both sides have their own network stacks and are
+    /// bound to two different interfaces.
     ///
     /// # Errors
-    /// A side is a switch, or no path connects them.
+    /// A side is a switch, or no path connects the two sides.
     pub fn route(&self, from: Side, to: Side) -> Result<Route, TopologyError> {
         let (own, peer) = (self.host_of(from.node)?, self.host_of(to.node)?);
         let at_two = matches!((from.interface, to.interface), (Some(a), Some(b)) if a != b);
@@ -504,8 +505,8 @@ impl Topology {
         Ok(Route::Wire { from, to, mtu_bytes })
     }
 
-    /// The sending ends of the links on the path from one interface to another, in order; `None` if
-    /// no path leads there.
+    /// The path from one interface to another: for each link, in order, the end that sends; `None`
+    /// if no path leads there.
     #[must_use]
     pub fn path(&self, from: usize, to: usize) -> Option<Vec<CableEnd>> {
         let mut path = vec![self.interfaces[from].at];
@@ -545,7 +546,8 @@ impl Topology {
                 let here = entered[switch].expect("it was entered before it was queued");
                 for (port, neighbor) in self.neighbors(switch) {
                     let at = self.switches[switch].ports[port as usize];
-                    // The link itself, not the neighbor: a second link to it is a cycle.
+                    // Compares the links, not the neighbors: a second link to the same neighbor is
+                    // a cycle.
                     if here.by == Some(at.cable) {
                         continue;
                     }
@@ -561,7 +563,7 @@ impl Topology {
         Ok(())
     }
 
-    /// The cycle that a link closes between two switches that the search has entered already.
+    /// The cycle that is closed by a link between two switches that the search has already reached.
     fn cycle(&self, entered: &[Option<Entered>], one: usize, other: usize) -> TopologyError {
         let place = |switch: usize| entered[switch].expect("both were entered");
         let (mut up, mut down) = (vec![one], vec![other]);

@@ -10,16 +10,16 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Values with the names of the first ones, in this order.
+    /// Values, the first of which have these names, in this order. Further values are ignored.
     #[must_use]
     pub fn new(names: &'static [&'static str], values: Vec<Option<u64>>) -> Self {
         Self { names, values }
     }
 
-    /// Parses decimal `words`; `names` are the names of the first ones.
+    /// Parses decimal numbers; `names` are the names of the first numbers.
     ///
     /// # Errors
-    /// One of them is not a number.
+    /// A word is not a number.
     pub fn of_words<'a>(
         names: &'static [&'static str],
         words: impl Iterator<Item = &'a str>,

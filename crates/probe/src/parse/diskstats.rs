@@ -2,8 +2,8 @@
 
 use super::{Columns, ParseError};
 
-/// The columns after the name, in the words of the kernel's page, which numbers them. Linux before
-/// 4.18 has 11 columns, before 5.5 it has 15.
+/// The columns after the disk's name, as the kernel's documentation calls them. There are 11 of
+/// them before Linux 4.18, and 15 before Linux 5.5.
 const COLUMNS: &[&str] = &[
     "reads completed",
     "reads merged",
@@ -24,7 +24,7 @@ const COLUMNS: &[&str] = &[
     "ms flushing",
 ];
 
-/// Parses it into disks and partitions with their counters.
+/// Parses the file into pairs: the name of a disk or partition, and its counters.
 ///
 /// # Errors
 /// A line is without a name, or a value is not a number.

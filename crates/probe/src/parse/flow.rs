@@ -19,7 +19,8 @@ pub(crate) const AF_INET: u8 = 2;
 /// Address family of IPv6.
 pub(crate) const AF_INET6: u8 = 10;
 
-/// The two ends of a connection; an IPv4 connection of an IPv6 socket has IPv4 addresses.
+/// The two ends of a connection. If an IPv6 socket has an IPv4 connection, the addresses here are
+/// IPv4 addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Socket {
     /// The end on this host.
@@ -37,20 +38,21 @@ impl fmt::Display for Socket {
 /// A connection of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Flow {
-    /// Its ends.
+    /// The two ends of the connection.
     pub socket: Socket,
     /// Unique among all connections of this boot.
     pub cookie: u64,
-    /// Its congestion control.
+    /// The connection's congestion control.
     pub congestion_control: Option<String>,
-    /// Its `TCP_INFO`.
+    /// The connection's `TCP_INFO`.
     pub info: TcpInfo,
 }
 
 impl Fields for Flow {
     fn field(&self, name: &str) -> Option<u64> {
         match name {
-            // Segments without payload, all of which are acknowledgments once a connection is open.
+            // Sent segments without payload. On an open connection, all of them are
+            // acknowledgments.
             "segs_out - data_segs_out" => {
                 let all = self.info.field("segs_out")? as u32;
                 Some(u64::from(all.wrapping_sub(self.info.field("data_segs_out")? as u32)))
@@ -63,7 +65,7 @@ impl Fields for Flow {
 /// Parses one message.
 ///
 /// # Errors
-/// The message is too short or of another address family, or an attribute exceeds it.
+/// The message is too short, has an unknown address family, or has an attribute that exceeds it.
 pub fn parse(message: &[u8]) -> Result<Flow, ParseError> {
     array_at::<HEADER>(message, 0)?;
     let end = |port, address| {

@@ -2,7 +2,7 @@
 
 use super::{Fields, ParseError, number};
 
-/// Values by name. The kernel's kB (1024 bytes) are converted to bytes.
+/// Values by name. Values in kB (1024 bytes) are converted to bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyValues<'a>(Vec<(&'a str, Option<u64>)>);
 
@@ -12,7 +12,7 @@ impl Fields for KeyValues<'_> {
     }
 }
 
-/// Parses such a file.
+/// Parses the text of such a file.
 ///
 /// # Errors
 /// A line has no value, a value that is not a number, or an unknown unit.

@@ -42,11 +42,11 @@ const STATS64: &[&str] = &[
 /// An interface of the namespace.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Link {
-    /// Its number, which the namespace never reuses.
+    /// Number of the interface. A namespace never uses a number again.
     pub index: i32,
-    /// Its name.
+    /// Name of the interface.
     pub name: String,
-    /// Its counters.
+    /// Counters of the interface.
     pub stats: Columns,
 }
 

@@ -1,9 +1,9 @@
-//! `/proc/net/snmp` and `/proc/net/netstat` (`net/ipv4/proc.c`): pairs of lines, the first with the names
-//! of a group's counters, the second with their values.
+//! `/proc/net/snmp` and `/proc/net/netstat` (`net/ipv4/proc.c`): pairs of lines. In each pair, the
+//! first line has the names of a group of counters, and the second line has their values.
 
 use super::{Fields, ParseError, number};
 
-/// Counters by group and name, as `Tcp RetransSegs`.
+/// Counters by group and name, for example `Tcp RetransSegs`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mib<'a>(Vec<Group<'a>>);
 
@@ -21,10 +21,11 @@ impl Fields for Mib<'_> {
     }
 }
 
-/// Parses such a file.
+/// Parses the text of such a file.
 ///
 /// # Errors
-/// A line has no partner, the numbers of names and values differ, or a value is not a number.
+/// A line has no second line, there are more names than values or fewer, or a value is not a
+/// number.
 pub fn parse(text: &str) -> Result<Mib<'_>, ParseError> {
     let mut lines = text.lines();
     let mut groups = Vec::new();

@@ -1,4 +1,5 @@
-//! Turns the kernel's output into fields by the kernel's own names. Pure: text or bytes in, values out.
+//! Parses the kernel's output into fields, which keep the kernel's own names. The functions do no
+//! I/O: they get text or bytes, and return values.
 //!
 //! A field that the kernel lacks is `None`. Unknown fields are skipped: a later kernel may add
 //! columns, lines and attributes.
@@ -21,7 +22,7 @@ use std::fmt;
 
 pub use columns::Columns;
 
-/// Values by the names that the kernel's source or documentation gives them.
+/// Values that can be looked up by the kernel's own names.
 pub trait Fields {
     /// The value of the field `name`; none: the kernel does not report it.
     fn field(&self, name: &str) -> Option<u64>;
@@ -37,7 +38,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// An error for `found` in place of `expected`.
+    /// An error: `found` was read where `expected` should be.
     #[must_use]
     pub fn new(expected: &'static str, found: impl fmt::Display) -> Self {
         Self { expected, found: found.to_string() }
@@ -52,8 +53,8 @@ impl fmt::Display for ParseError {
 
 impl std::error::Error for ParseError {}
 
-/// Parses a number of /proc; none for a negative number, which cannot be a counter (`MaxConn` is
-/// -1).
+/// Parses a number in a file of /proc. None for a negative number such as that of `MaxConn`, which
+/// is -1: it cannot be the value of a counter.
 fn number(text: &str) -> Result<Option<u64>, ParseError> {
     let error = || ParseError::new("a whole number", text);
     match text.strip_prefix('-') {

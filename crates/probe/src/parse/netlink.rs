@@ -1,5 +1,5 @@
-//! Framing of netlink (netlink(7), `include/uapi/linux/netlink.h`): messages in a datagram, integers and
-//! attributes in a message.
+//! Framing of netlink (netlink(7), `include/uapi/linux/netlink.h`): finds messages in a datagram,
+//! and integers and attributes in a message.
 
 use netlink_packet_core::{NetlinkBuffer, NlaBuffer, NlasIterator};
 
@@ -16,29 +16,30 @@ const ALIGNMENT: usize = 4;
 pub enum Content<'a> {
     /// A part of the answer.
     Data(&'a [u8]),
-    /// The answer is complete. The error code; none for success.
+    /// The answer is complete; the value is an error code, or none for success.
     Done(Option<i32>),
-    /// The request failed with this error code; none: it succeeded and has no further answer.
+    /// The request failed with this error code. None: it succeeded, and no further answer follows.
     Failed(Option<i32>),
     /// No content of interest.
     Nothing,
 }
 
-/// One message with its header.
+/// One message with its decoded header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Message<'a> {
-    /// The request that it answers.
+    /// Number of the request that this message answers.
     pub sequence: u32,
-    /// The table changed while the kernel sent it (`NLM_F_DUMP_INTR`): request it again.
+    /// The requested table changed while the kernel was sending it (`NLM_F_DUMP_INTR`), so it must
+    /// be requested again.
     pub interrupted: bool,
     /// Its content.
     pub content: Content<'a>,
 }
 
-/// Messages of one datagram.
+/// Splits a datagram into its messages.
 ///
 /// # Errors
-/// A length exceeds the datagram.
+/// A message is longer than the rest of the datagram.
 pub fn messages(mut datagram: &[u8]) -> Result<Vec<Message<'_>>, ParseError> {
     let mut messages = Vec::new();
     while !datagram.is_empty() {
@@ -66,7 +67,7 @@ fn message<'a>(header: &NetlinkBuffer<&'a [u8]>) -> Result<Message<'a>, ParseErr
     Ok(Message { sequence: header.sequence_number(), interrupted, content })
 }
 
-/// Iterates over the attributes from offset `start` on.
+/// Iterates over the attributes, which begin at offset `start`.
 pub(super) fn attributes(
     message: &[u8],
     start: usize,
@@ -76,14 +77,14 @@ pub(super) fn attributes(
         .map(|attribute| attribute.map_err(|error| ParseError::new("a netlink attribute", error)))
 }
 
-/// A name that ends with a zero byte.
+/// The text of an attribute, which ends with a zero byte.
 pub(super) fn name(value: &[u8]) -> String {
     let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());
     String::from_utf8_lossy(&value[..end]).into_owned()
 }
 
-/// The integer in a slice, in the byte order of the machine; none if the slice has no integer's
-/// length.
+/// The integer that the slice contains, in the byte order of this machine; none if no integer has
+/// the length of the slice.
 pub(super) fn integer(bytes: &[u8]) -> Option<u64> {
     match bytes.len() {
         1 => Some(u64::from(bytes[0])),

@@ -2,7 +2,7 @@
 
 use super::{Fields, ParseError, number};
 
-/// Microseconds in which tasks waited: `some` of the tasks, or all of them (`full`).
+/// Microseconds in which some task waited (`some`), and in which all tasks waited (`full`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pressure<'a>(Vec<(&'a str, Option<u64>)>);
 

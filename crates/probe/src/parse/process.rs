@@ -1,8 +1,9 @@
-//! `/proc/<pid>/stat` (proc(5), `fs/proc/array.c`): a process with all its threads.
+//! `/proc/<pid>/stat` (proc(5), `fs/proc/array.c`): counters of a process, all its threads
+//! included.
 
 use super::{Columns, ParseError};
 
-/// The columns after the state.
+/// The columns after the process state (`R`, `S` and so on).
 const COLUMNS: &[&str] = &[
     "ppid",
     "pgrp",

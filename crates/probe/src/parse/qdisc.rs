@@ -19,30 +19,33 @@ const TCA_STATS_PKT64: u16 = 8;
 pub struct Qdisc {
     /// Number of the interface.
     pub interface: i32,
-    /// Its kind: `pfifo_fast`, `tbf`, …
+    /// Kind of the queueing discipline: `pfifo_fast`, `tbf`, …
     pub kind: String,
-    /// Its handle.
+    /// Handle of the queueing discipline.
     pub handle: u32,
-    /// The handle of the class that it serves.
+    /// Handle of the class that this queueing discipline serves.
     pub parent: u32,
-    /// Bytes sent by it.
+    /// Bytes that it has sent.
     pub bytes: Option<u64>,
-    /// Packets sent by it. Each segment of an offloaded packet counts (`gso_segs`).
+    /// Packets that it has sent. An offloaded packet counts as many times as it has segments
+    /// (`gso_segs`).
     pub packets: Option<u64>,
-    /// Packets that it holds.
+    /// Packets that are queued now.
     pub qlen: Option<u64>,
-    /// Bytes that it holds.
+    /// Bytes that are queued now.
     pub backlog: Option<u64>,
-    /// Packets that it dropped.
+    /// Packets that it has dropped.
     pub drops: Option<u64>,
     /// Packets that a busy device returned to the queue.
     pub requeues: Option<u64>,
-    /// How often it delayed packets because of a rate, or was full; the kind defines what counts.
+    /// How often it had to delay packets because of a rate, or was full. What exactly is counted
+    /// depends on the kind of queueing discipline.
     pub overlimits: Option<u64>,
 }
 
 impl Qdisc {
-    /// Whether it is the interface's root queueing discipline; its counters include its children's.
+    /// Whether this is the root queueing discipline of the interface. The root's counters include
+    /// those of its children.
     #[must_use]
     pub const fn is_root(&self) -> bool {
         self.parent == TC_H_ROOT
@@ -107,7 +110,8 @@ fn read_stats(qdisc: &mut Qdisc, stats: &[u8]) -> Result<(), ParseError> {
                 (qdisc.drops, qdisc.requeues, qdisc.overlimits) =
                     (at(8, 12), at(12, 16), at(16, 20));
             }
-            // Follows TCA_STATS_BASIC if its 32 bits are too few for the packets.
+            // The kernel adds this attribute, after TCA_STATS_BASIC, if the packet count needs more
+            // than 32 bits.
             TCA_STATS_PKT64 => qdisc.packets = at(0, 8),
             _ => {}
         }

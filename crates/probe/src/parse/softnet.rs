@@ -21,8 +21,9 @@ const COLUMNS: &[&str] = &[
     "process_qlen",
 ];
 
-/// Parses it into the number of each CPU and its counters. A kernel before 5.10 does not report the
-/// number; then the line number is used, which is right while all CPUs are online.
+/// Parses the file into pairs: the number of a CPU, and its counters. Kernels before 5.10 do not
+/// report the CPU's number; there the line number is used, which is right while all CPUs are
+/// online.
 ///
 /// # Errors
 /// A value is not a hexadecimal number.

@@ -1,9 +1,10 @@
-//! `/proc/stat` (proc(5), `fs/proc/stat.c`): CPU time by state, in ticks, and events of the host.
+//! `/proc/stat` (proc(5), `fs/proc/stat.c`): how long each CPU was in each state, in ticks, and
+//! counts of events of the host.
 
 use super::{Columns, Fields, ParseError, number};
 
-/// The states of a CPU, in the order of the columns. `user` includes `guest`, and `nice` includes
-/// `guest_nice`.
+/// The states of a CPU (user, nice, system and so on), in the order of the columns. `user` includes
+/// `guest`, and `nice` includes `guest_nice`.
 const STATES: &[&str] = &[
     "cpu user",
     "cpu nice",
@@ -20,9 +21,9 @@ const STATES: &[&str] = &[
 /// The content of `/proc/stat`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stat<'a> {
-    /// Ticks in each state, by online CPU.
+    /// For each online CPU: its name, and the ticks it has spent in each state.
     pub cores: Vec<(&'a str, Columns)>,
-    /// Events since the host started, and the numbers of processes that run or wait for a disk.
+    /// Counts of events since the host started, and how many processes now run or wait for a disk.
     pub events: Events<'a>,
 }
 
@@ -45,8 +46,8 @@ pub fn parse(text: &str) -> Result<Stat<'_>, ParseError> {
     for line in text.lines() {
         let mut words = line.split_ascii_whitespace();
         match words.next() {
-            // The kernel's sum over all CPUs is skipped: we sum ourselves, as for every source with
-            // parts.
+            // The line with the kernel's own sum over all CPUs is skipped, because we sum over the
+            // CPUs ourselves, as for all sources with several parts.
             Some("cpu") | None => {}
             Some(name) if name.starts_with("cpu") => {
                 stat.cores.push((name, Columns::of_words(STATES, words)?));

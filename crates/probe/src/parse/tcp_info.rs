@@ -1,12 +1,13 @@
-//! `struct tcp_info` (tcp(7), `include/uapi/linux/tcp.h`): it has grown with newer kernels, so all
-//! fields that are present are read.
+//! `struct tcp_info` (tcp(7), `include/uapi/linux/tcp.h`): newer kernels have added fields, so all
+//! fields that the kernel provides are read.
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Fields;
 use super::netlink::integer;
 
-/// Name (without `tcpi_`), offset and bytes of each member, except the bit fields at 6 and 7.
+/// For each member: name (without `tcpi_`), offset, and size in bytes. The bit fields at offsets 6
+/// and 7 are left out.
 const MEMBERS: &[(&str, usize, usize)] = &[
     ("state", 0, 1),
     ("ca_state", 1, 1),
@@ -91,7 +92,7 @@ const MEMBERS: &[(&str, usize, usize)] = &[
 pub struct TcpInfo(Vec<u8>);
 
 impl TcpInfo {
-    /// Wraps the structure, in the layout of this machine's kernel.
+    /// Wraps the bytes of the structure as this machine's kernel has written them.
     #[must_use]
     pub fn new(bytes: &[u8]) -> Self {
         Self(bytes.to_vec())

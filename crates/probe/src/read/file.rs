@@ -23,8 +23,8 @@ impl ProcFile {
     /// The file cannot be read, or is not text.
     pub(super) fn read(&mut self) -> io::Result<&str> {
         let mut length = 0;
-        // A read at offset 0 makes the kernel generate the content anew; an empty read marks its
-        // end.
+        // When read from offset 0, the kernel generates the content anew. A read of no bytes marks
+        // the end.
         loop {
             if length == self.buffer.len() {
                 self.buffer.resize(2 * length, 0);

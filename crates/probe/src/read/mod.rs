@@ -1,4 +1,4 @@
-//! The only I/O: reads files of /proc and netlink.
+//! The only module with I/O: reads files of /proc and netlink sockets.
 
 mod file;
 mod netlink;

@@ -17,22 +17,23 @@ use crate::parse::netlink::{Content, messages};
 use crate::parse::qdisc::Qdisc;
 use crate::parse::{ParseError, flow, link, qdisc};
 
-/// Buffer size: the kernel sends no longer datagrams (`netlink_dump` in
+/// Buffer size, large enough for every datagram that the kernel sends (`netlink_dump` in
 /// `net/netlink/af_netlink.c`).
 const BUFFER: usize = 64 * 1024;
 /// Time limit for an answer of the kernel.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// Maximum requests for a table that changes while the kernel sends it.
+/// How often a table is requested at most, if it changes each time while the kernel sends it.
 const ATTEMPTS: u32 = 5;
 const HEADER: usize = 16;
 
-/// Protocol 0 of netlink.
+/// The netlink protocol `NETLINK_ROUTE` has the number 0, which `socket` expresses as no protocol.
 const NETLINK_ROUTE: Option<Protocol> = None;
 const RTM_GETLINK: u16 = 18;
 const RTM_GETQDISC: u16 = 38;
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
 
-/// A netlink socket to a part of the kernel, in the namespace of the thread that opened it.
+/// A netlink socket to a subsystem of the kernel. It shows the namespace of the thread that opened
+/// it.
 #[derive(Debug)]
 struct Netlink {
     socket: OwnedFd,
@@ -80,8 +81,9 @@ impl Netlink {
         Ok(())
     }
 
-    /// Reads the answer to the last request; none: the table changed meanwhile. `whole`: the answer
-    /// is a table, which ends with a final message; otherwise it is a single message.
+    /// Reads the answer to the last request; none: the table changed meanwhile. If `whole`, the
+    /// answer is a table of several messages, the last of which marks the end. Otherwise it is a
+    /// single message.
     fn answer<T>(
         &mut self,
         parse: fn(&[u8]) -> Result<T, ParseError>,
@@ -140,7 +142,7 @@ impl RouteReader {
     }
 }
 
-/// Reads TCP connections of the namespace of the thread that opened it.
+/// Reads the TCP connections of a namespace: that of the thread that opened the reader.
 #[derive(Debug)]
 pub struct FlowReader(Netlink);
 
@@ -166,7 +168,7 @@ impl FlowReader {
         Ok(flows)
     }
 
-    /// One connection; faster than reading all.
+    /// Reads one connection, which is faster than reading all of them.
     ///
     /// # Errors
     /// The connection does not exist (`NotFound`), the kernel rejects the request, or its answer
@@ -181,13 +183,14 @@ impl FlowReader {
 /// Length of `struct inet_diag_req_v2` (`include/uapi/linux/inet_diag.h`).
 const DIAG_REQUEST: usize = 56;
 
-/// A request for all connections except half-open and closed ones: a `struct inet_diag_req_v2`
-/// without a socket.
+/// A request for all connections except half-open and closed ones. It is an `inet_diag_req_v2` in
+/// which no socket is given.
 fn request_of_family(family: u8) -> [u8; DIAG_REQUEST] {
     const IPPROTO_TCP: u8 = 6;
     // 1 << (INET_DIAG_INFO - 1) and 1 << (INET_DIAG_CONG - 1)
     const EXTENSIONS: u8 = 1 << 1 | 1 << 3;
-    // include/net/tcp_states.h: all but SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and later states
+    // All states but SYN_RECV, TIME_WAIT, LISTEN, NEW_SYN_RECV and later ones
+    // (include/net/tcp_states.h).
     const STATES: u32 = 0b1111_1111_1110 & !(1 << 3 | 1 << 6 | 1 << 10);
     let mut request = [0; DIAG_REQUEST];
     request[0..3].copy_from_slice(&[family, IPPROTO_TCP, EXTENSIONS]);

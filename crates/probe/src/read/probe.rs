@@ -12,8 +12,8 @@ use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
 use crate::totals::Totals;
 use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
 
-/// Sources held open for repeated reading. They always show the namespace in which they were
-/// opened, whichever thread reads them.
+/// Sources that are kept open and read repeatedly. They show the namespace in which they were
+/// opened, even if a thread in another namespace reads them.
 #[derive(Debug)]
 pub struct Probe {
     sources: Sources,
@@ -27,8 +27,8 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Opens the `sources` in the namespace of this thread. Each snapshot reports a source that could
-    /// not be opened as missing.
+    /// Opens the `sources` in the namespace of this thread. If a source could not be opened, each
+    /// snapshot reports it as missing.
     #[must_use]
     pub fn open(sources: Sources) -> Self {
         let file = |source: &Source| {
@@ -54,8 +54,8 @@ impl Probe {
         snapshot
     }
 
-    /// Reads all sources now and replaces the content of `snapshot`. `keep`: also keep the kernel's
-    /// output.
+    /// Reads all sources now and replaces the content of `snapshot`. If `keep` is true, also stores
+    /// the kernel's output in it.
     pub(crate) fn take_into(&mut self, snapshot: &mut Snapshot, keep: bool) {
         let (started, cpu_started) = (monotonic_ns(), thread_cpu_ns());
         *snapshot = Snapshot { at_ns: started, origin: self.origin.clone(), ..Snapshot::default() };
@@ -99,7 +99,8 @@ impl Probe {
                 let route = opened(&mut self.route)?;
                 let qdiscs = route.qdiscs()?;
                 keep_json(snapshot, source, keep, |_| to_json(&qdiscs));
-                // Queueing disciplines are identified by the number of their interface.
+                // The kernel reports a queueing discipline with the number of its interface, so the
+                // names of interfaces are needed.
                 let names = if links.is_empty() { &route.links()? } else { links };
                 of_qdiscs(&qdiscs, names, &self.sources).map_err(invalid)
             }
@@ -164,8 +165,8 @@ fn invalid(error: ParseError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
 
-/// The path of a source that is a file. Files of a namespace are read under the thread's own path,
-/// because /proc/net shows the namespace of the process' first thread.
+/// The path of a source that is a file. Files that depend on the namespace are read below
+/// /proc/thread-self, because /proc/net shows the namespace of the first thread of the process.
 fn path(source: Source, process: Option<u32>) -> Option<String> {
     match source {
         Source::Flows
@@ -184,7 +185,8 @@ fn path(source: Source, process: Option<u32>) -> Option<String> {
     }
 }
 
-/// Disks that are devices, without partitions and disks that consist of other disks or of memory.
+/// Names of all disks that are devices. Partitions are left out, and so are disks made of other
+/// disks or of memory.
 fn devices() -> Vec<String> {
     let entries = fs::read_dir("/sys/block").into_iter().flatten().flatten();
     let devices = entries.filter(|entry| entry.path().join("device").exists());

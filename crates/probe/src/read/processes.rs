@@ -11,17 +11,17 @@ use crate::parse::{Fields, process};
 
 /// The processes in the network namespace of the thread that created this value.
 ///
-/// A process that has ended still counts if its parent has waited for it, is in the namespace too
-/// and still exists (`cutime` and `cstime`, proc(5)).
+/// The time of an ended process is still included if its parent has waited for it, and the parent
+/// still exists and is in the namespace too (`cutime` and `cstime`, proc(5)).
 #[derive(Debug)]
 pub(crate) struct Processes {
     namespace: u64,
-    /// Whether /proc shows process ids of this process' own pid namespace, so that the CPU clocks
-    /// of processes can be read. Otherwise their time is only known in ticks.
+    /// Whether the process ids in /proc are those of this process's own pid namespace. If so, the
+    /// exact CPU clock of each process can be read; otherwise its CPU time is only known in ticks.
     has_own_proc: bool,
     tick: Duration,
-    /// The largest sum so far. The time of an ended process is kept in whole ticks, which could
-    /// make the sum decrease.
+    /// The largest sum so far, below which the reported sum never falls. It could fall because the
+    /// time of a process is rounded to whole ticks when it ends.
     most_ns: u64,
 }
 
@@ -37,7 +37,7 @@ impl Processes {
         })
     }
 
-    /// The CPU time of all these processes until now.
+    /// The CPU time of all processes in the namespace until now.
     pub(crate) fn cpu_ns(&mut self) -> io::Result<u64> {
         let numbers = fs::read_dir("/proc")?.flatten().filter_map(|entry| {
             let name = entry.file_name();

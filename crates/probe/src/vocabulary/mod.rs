@@ -1,6 +1,6 @@
-//! Maps fields of the kernel to our counters: their names, kinds and meanings. A name ends in its
-//! unit. If the simulator counts the same thing, the name is the same. Several fields with the same
-//! name are summed.
+//! Maps fields of the kernel to our counters, with their names, kinds and meanings. Each name ends
+//! in the unit. If the simulator has the same counter, it uses the same name. If several fields
+//! have the same name, their values are summed.
 
 mod host;
 mod network;
@@ -11,18 +11,20 @@ use crate::Source;
 /// How a value changes over time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Grows and wraps to 0 after 2^n - 1; n is its number of bits: 16, 32 or 64.
+    /// Only grows, and wraps to 0 after 2^n - 1. The value n is the number of bits: 16, 32 or 64.
     Counter(u32),
-    /// Grows, but the kernel sometimes corrects it slightly downwards, which counts as no growth.
+    /// Grows, but sometimes the kernel corrects it slightly downwards. Such a correction counts as
+    /// no growth.
     Corrected,
-    /// A state, which goes up and down.
+    /// A current level, which goes up and down.
     Gauge,
 }
 
-/// The kernel's unit of a counter, and its conversion to the unit of the name.
+/// The unit in which the kernel reports a counter. It is converted to the unit in the counter's
+/// name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// The unit of the name.
+    /// The same unit as in the name.
     Same,
     /// Ticks of `USER_HZ`, converted to milliseconds.
     Ticks,
@@ -35,7 +37,7 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// The factor to the unit of the name.
+    /// The factor by which the kernel's value is multiplied to get the unit in the name.
     #[must_use]
     pub fn factor(self) -> u64 {
         match self {
@@ -48,18 +50,18 @@ impl Unit {
     }
 }
 
-/// A field of the kernel with our name for it.
+/// A field of the kernel, and the name that we give it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name in records.
+    /// The counter's name in records.
     pub name: &'static str,
     /// The kernel's name of the field.
     pub field: &'static str,
-    /// How it changes over time.
+    /// How the value changes over time.
     pub kind: Kind,
     /// The kernel's unit.
     pub unit: Unit,
-    /// Its meaning, for the reference.
+    /// What the counter means; shown in the reference.
     pub meaning: &'static str,
 }
 
@@ -103,7 +105,7 @@ const fn corrected(name: &'static str, field: &'static str, meaning: &'static st
     Counter::new(name, field, Kind::Corrected, meaning)
 }
 
-/// A state.
+/// A current level.
 const fn gauge(name: &'static str, field: &'static str, meaning: &'static str) -> Counter {
     Counter::new(name, field, Kind::Gauge, meaning)
 }

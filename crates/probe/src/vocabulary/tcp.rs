@@ -3,7 +3,7 @@
 
 use super::{Counter, c16, c32, c64, gauge, word};
 
-/// Sums over the connections that are open; a closed connection is no longer included.
+/// Sums over all open connections. A connection that has been closed is no longer included.
 pub(super) const FLOWS: &[Counter] = &[
     c32(
         "segments_sent",

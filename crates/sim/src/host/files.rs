@@ -1,9 +1,9 @@
-//! Files at the ends of transfers: how bytes get from a file to TCP and from TCP to a file, and the
-//! costs of this for the application's host.
+//! File transfers at a host: moves bytes from a file to TCP and from TCP to a file, and accounts
+//! for what this costs the host.
 //!
-//! A [`Carrier`] is one end of a series of data connections. It moves a file piece by piece, like
-//! an application that reads and writes in a loop. It asks [`FileCosts`] when each piece is done,
-//! and begins the next piece only then.
+//! A [`Carrier`] represents the application at one end of a series of data connections. It moves a
+//! file piece by piece, like a loop of read and write calls. [`FileCosts`] returns when a piece is
+//! done; the carrier begins the next piece at that time.
 
 use netstudy_records::{DataPath, FileSink, FileSource, Ftp};
 use netstudy_units::Time;
@@ -11,8 +11,8 @@ use netstudy_workload::ftp::Stored;
 
 use super::stations::{Call, FileId, ReceivePath, SendPath, Shared};
 
-/// Costs of the file reads and writes of one application. The functions must be called in the order
-/// of time.
+/// The time that one application needs for reading and writing files. The functions must be called
+/// in the order of time.
 pub(crate) trait FileCosts {
     /// Maximum number of bytes that one call moves; none: calls cost nothing, and one call moves
     /// everything.
@@ -26,18 +26,18 @@ pub(crate) trait FileCosts {
     /// when it is done.
     fn write(&mut self, now: Time, bytes: u64) -> Time;
 
-    /// The current end time of the last piece, which was expected at `done`. It may have been
-    /// delayed since.
+    /// The time at which the last piece will be done. This is `done`, as returned earlier, unless
+    /// packets have delayed the piece since.
     fn put_off(&mut self, done: Time) -> Time {
         done
     }
 
     /// The application waits, from `now` on, until everything it wrote is on the disk (fsync).
-    /// Returns when that is so.
+    /// Returns the time at which this wait ends.
     fn sync(&mut self, now: Time) -> Time;
 }
 
-/// No costs: bytes are generated, discarded or kept in memory for free.
+/// File accesses that take no time, because bytes are generated, discarded or kept in memory.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Free;
 
@@ -70,15 +70,15 @@ pub(crate) struct StationedFiles {
     from_disk: bool,
     /// Number of bytes of the file read so far.
     read_bytes: u64,
-    /// Time from which on the disk can read the next piece ahead.
+    /// The disk can begin to read the next piece ahead at this time.
     ready: Time,
     /// The current call.
     call: Option<Call>,
 }
 
 impl StationedFiles {
-    /// The files of `ftp`, of `bytes` bytes, in the flow with this number. `sends_without_copy`:
-    /// the application may use sendfile.
+    /// The files of the flow with this number: their size is `bytes`, and `ftp` says where they are
+    /// stored. `sends_without_copy`: the application may use sendfile.
     pub(crate) fn new(
         stations: &Shared,
         ftp: Ftp,
@@ -150,7 +150,8 @@ impl FileCosts for StationedFiles {
 pub(crate) enum CarrierStep {
     /// Hand these bytes to the data connection.
     Write(u64),
-    /// Update the receive window after a read from the data connection: see [`Carrier::unread`].
+    /// Update the receive window, because bytes were read from the data connection: see
+    /// [`Carrier::unread`].
     Read,
     /// Close this direction of the data connection.
     Close,
@@ -158,7 +159,7 @@ pub(crate) enum CarrierStep {
     Done(Stored),
 }
 
-/// The current transfer of a carrier, if any.
+/// What a carrier does at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Job {
     Rests,
@@ -166,7 +167,7 @@ enum Job {
     Receives { taken: u64, is_synced: bool, is_closed: bool },
 }
 
-/// One end of the data connections of a flow, and the file there.
+/// The application at one end of the data connections of a flow, with its file.
 pub(crate) struct Carrier {
     costs: Box<dyn FileCosts>,
     /// A received file must be on the disk (fsync) before the transfer is complete.
@@ -174,10 +175,10 @@ pub(crate) struct Carrier {
     /// Size of the TCP send buffer, in bytes.
     room_bytes: u64,
     job: Job,
-    /// When the current piece is done, and its bytes.
+    /// For the current piece: when it is done, and its number of bytes.
     piece: Option<(Time, u64)>,
     first_byte: Option<Time>,
-    // The following fields are of the current data connection.
+    // The following fields describe the current data connection.
     received: u64,
     acknowledged: u64,
     /// The peer has closed the data connection.
@@ -185,7 +186,7 @@ pub(crate) struct Carrier {
 }
 
 impl Carrier {
-    /// A carrier with the costs of its application. `room_bytes`: size of the socket's send buffer.
+    /// A carrier whose file accesses cost `costs`. `room_bytes`: size of the socket's send buffer.
     pub(crate) fn new(costs: Box<dyn FileCosts>, syncs: bool, room_bytes: u64) -> Self {
         Self {
             costs,
@@ -277,8 +278,8 @@ impl Carrier {
         if !std::mem::replace(is_closed, true) {
             return Some(CarrierStep::Close);
         }
-        // The transfer is complete only when every byte is acknowledged, because then none can be
-        // lost.
+        // The transfer is complete only when the peer has acknowledged every byte: until then,
+        // bytes can still be lost.
         let bytes = *written;
         (self.acknowledged >= bytes).then(|| self.done(now, bytes))
     }
@@ -311,8 +312,8 @@ impl Carrier {
         Some(self.done(now, bytes))
     }
 
-    /// Bytes that occupy the socket's receive buffer: they have arrived, but the call that reads
-    /// them has not ended (`tcp_recvmsg` of Linux updates the window only after the copy).
+    /// Bytes in the socket's receive buffer: those that have arrived, except those whose read call
+    /// has ended (`tcp_recvmsg` of Linux updates the window only after the copy).
     pub(crate) fn unread(&self) -> u64 {
         match self.job {
             _ if self.costs.piece_bytes().is_none() => 0,

@@ -1,9 +1,9 @@
-//! Hosts: applications, both ends of each connection, timers. The code exists once, for both ends and
-//! all networks.
+//! Hosts, with their applications, connections and timers. Both ends of a connection and all kinds
+//! of network use the same code.
 //!
-//! Networks may run ahead of the clock, but the events of each host are handled in the order of the
-//! host's own time: an event that is due at a host is handled before a segment that arrives at the
-//! same time or later.
+//! A network may simulate a host ahead of the clock. Each host still handles its events in the
+//! order of their times. At equal times, events that are due at the host come before segments that
+//! arrive.
 
 pub(crate) mod files;
 pub(crate) mod stations;
@@ -23,25 +23,27 @@ pub(crate) struct End {
     pub(crate) tcp: Endpoint,
     /// The index of the host.
     pub(crate) host: u32,
-    /// The number of the connection at the application.
+    /// The number by which the host's application knows the connection.
     number: u32,
-    /// Lower bound of this end's next timeout, as set in the host's timers.
+    /// The time set for this end in the host's timers. The next timeout is not earlier.
     due: Time,
 }
 
-/// A host, and the network's per-host state.
+/// A host, and what the network stores about it.
 struct Host<T, N> {
     app: T,
     line: N,
-    /// The host's end of each connection, by the connection's number at the application.
+    /// The host's ends of connections. The index is the number by which the application knows the
+    /// connection.
     ends: Vec<EndIndex>,
-    /// When an event may be due: source 0 is the application, source i + 1 its connection i.
+    /// When an event may be due. Source 0 is the application, and source i + 1 is connection i of
+    /// the application.
     timers: Schedule,
-    /// Lower bound of the host's next event, as set in the timers of all hosts.
+    /// The time set for this host in [`Shared::timers`]. The host's next event is not earlier.
     due: Time,
 }
 
-/// Payload bytes of an end so far.
+/// Payload bytes that an end has sent so far, and that its peer has acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StreamBytes {
     /// Sent, without retransmissions.
@@ -51,7 +53,7 @@ pub(crate) struct StreamBytes {
 }
 
 impl StreamBytes {
-    /// Payload bytes of the current connection.
+    /// Payload bytes that an end has sent, and had acknowledged, on the current connection.
     fn of(tcp: &Endpoint) -> Self {
         Self {
             sent: tcp.bytes_sent_once(),
@@ -67,10 +69,10 @@ impl StreamBytes {
     }
 }
 
-/// The sums over an end's earlier connections, if connections are reopened.
+/// If connections are reopened: the sums of an end's counters over its earlier connections.
 #[derive(Clone, Copy, Debug, Default)]
 struct Past {
-    /// The current connection was opened, or this end listens for it.
+    /// This end has opened the current connection, or listens for it.
     is_open: bool,
     /// Number of earlier connections, modulo 256.
     incarnation: u8,
@@ -78,17 +80,18 @@ struct Past {
     bytes: StreamBytes,
 }
 
-/// The interface of a network to hosts with applications `T`. The network calls [`Hosts::receive`]
-/// for each segment that arrives at a host, and [`Hosts::fire_timers`] when a host's timer is due.
+/// A network, as seen by hosts that run applications of type `T`. The network calls
+/// [`Hosts::receive`] for each segment that arrives at a host, and [`Hosts::fire_timers`] when a
+/// host's timer is due.
 pub(crate) trait Network<T>: Sized {
-    /// The network's state at each host.
+    /// What the network stores about each host.
     type Line;
 
-    /// Sends a segment of the end `from`, at `host`, at `now`. The segment is dropped if the host's
-    /// queue is full. If the arrival time is already known, the network may call the receiving host
-    /// before this returns. Returns when the segment will have left the host: [`Time::NEVER`] if
-    /// the network reports it later with [`Hosts::note_departure`]; none if the segment was dropped
-    /// or does not wait.
+    /// Sends, at time `now`, a segment from the connection end `from` on `host`. The segment is
+    /// dropped if the host's queue is full. If the arrival time is already known, the network may
+    /// handle the arrival at the receiving host before this function returns. Returns when the
+    /// segment will have left the host: [`Time::NEVER`] if the network reports it later with
+    /// [`Hosts::note_departure`]; none if the segment was dropped or does not wait.
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Self::Line>,
@@ -98,8 +101,9 @@ pub(crate) trait Network<T>: Sized {
         segment: Segment,
     ) -> Option<Time>;
 
-    /// An outlet that works like [`Self::send`] for a burst of the end `from`, at a host with the
-    /// `line`. None if the network may call the receiving host at once.
+    /// An outlet for a burst of segments from the connection end `from`; `line` is what the network
+    /// stores about the sending host. The outlet sends each segment like [`Self::send`]. None if
+    /// the network may have to handle the arrival at the receiving host at once.
     fn outlet<'a>(
         &'a mut self,
         line: &'a mut Self::Line,
@@ -112,7 +116,8 @@ pub(crate) trait Network<T>: Sized {
 /// All hosts and connections of a run, and its measurement.
 pub(crate) struct Population<T, N = ()> {
     hosts: Box<[Host<T, N>]>,
-    /// All ends, by [`EndIndex`]. All state that a packet accesses at an end is in one place.
+    /// All ends, by [`EndIndex`]. Whatever the code for a packet accesses at an end is stored
+    /// together.
     ends: Box<[End]>,
     shared: Shared,
 }
@@ -121,12 +126,13 @@ struct Shared {
     /// When an event may be due at each host.
     timers: Schedule,
     measure: Measure,
-    /// By [`EndIndex`] if applications reopen connections; empty otherwise.
+    /// An entry for each [`EndIndex`] if applications reopen connections; empty otherwise.
     past: Box<[Past]>,
 }
 
-/// Mutable access to a [`Population`]: a few pointers, which the packet path keeps in registers.
-/// For this reason, functions that are not inlined into that path take it by value.
+/// Mutable access to a [`Population`], as a few pointers. The packet path keeps these pointers in
+/// registers. Functions that are not inlined into the packet path take `Hosts` by value, so that
+/// the pointers can stay in registers.
 #[allow(clippy::struct_field_names, reason = "there is no other word for it")]
 pub(crate) struct Hosts<'a, T, N = ()> {
     hosts: &'a mut [Host<T, N>],
@@ -134,7 +140,7 @@ pub(crate) struct Hosts<'a, T, N = ()> {
     shared: &'a mut Shared,
 }
 
-/// The application of a host is source 0 of its timers.
+/// The number of the application among the sources of [`Host::timers`].
 const APPLICATION: usize = 0;
 
 impl<T: Traffic, N> Host<T, N> {
@@ -145,8 +151,9 @@ impl<T: Traffic, N> Host<T, N> {
         Self { app, line, ends, timers, due }
     }
 
-    /// Lets the application read the data that has just arrived at an end; `before` bytes had
-    /// arrived earlier. Returns whether the application may be due earlier now.
+    /// Lets the application read the data that has just arrived at an end; `before` is the number
+    /// of bytes that had arrived earlier. Returns whether the application's next action may now be
+    /// due earlier.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_data(&mut self, now: Time, end: &mut End, before: u64) -> bool {
         let total = end.tcp.bytes_received();
@@ -158,14 +165,14 @@ impl<T: Traffic, N> Host<T, N> {
     }
 }
 
-/// Whether the peer has closed its direction.
+/// Whether the peer has closed its direction of the connection.
 const fn is_closed_by_peer(state: State) -> bool {
     matches!(state, State::CloseWait | State::Closing | State::LastAck | State::TimeWait)
 }
 
 impl<T: Traffic, N> Population<T, N> {
-    /// The hosts of a network, each with its application and the network's per-host state.
-    /// `connections` are pairs of host indices.
+    /// The hosts of a network. Each has an application, and a `line` for what the network stores
+    /// about it. `connections` are pairs of host indices.
     pub(crate) fn new(
         wiring: &Wiring,
         seed: &str,
@@ -183,7 +190,8 @@ impl<T: Traffic, N> Population<T, N> {
             ends_of[host].push(EndIndex(2 * connection as u32 + side as u32));
             End { tcp, host: host as u32, number, due: Time::NEVER }
         };
-        // In this order, so that applications number their connections in the order of the cast.
+        // The ends are made in this order, so that each application numbers its connections in the
+        // order of the cast.
         let ends = (0..2 * connections.len()).map(|index| end(index / 2, index % 2)).collect();
         let mut timers = Schedule::new(applications.len());
         let hosts: Box<[_]> = applications
@@ -228,35 +236,36 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.hosts.len()
     }
 
-    /// The network's state at a host.
+    /// What the network stores about a host.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn line(&mut self, host: usize) -> &mut N {
         &mut self.hosts[host].line
     }
 
-    /// The network's state at a host, and the measurement.
+    /// What the network stores about a host, and the measurement.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn line_and_measure(&mut self, host: usize) -> (&mut N, &mut Measure) {
         (&mut self.hosts[host].line, &mut self.shared.measure)
     }
 
-    /// The network's state at each host.
+    /// What the network stores about each host.
     pub(crate) fn lines(&self) -> impl Iterator<Item = &N> {
         self.hosts.iter().map(|host| &host.line)
     }
 
-    /// The index of the host of an end.
+    /// The index of the host at an end of a connection.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn host_of(&self, end: EndIndex) -> usize {
         self.ends[end.index()].host as usize
     }
 
-    /// All ends, in pairs: the end that opens a connection, then its peer.
+    /// The ends of all connections. For each connection: first the end that opens it, then the
+    /// other.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &End> {
         self.ends.iter()
     }
 
-    /// The TCP of an end.
+    /// The TCP endpoint of an end.
     pub(crate) const fn tcp(&self, end: EndIndex) -> &Endpoint {
         &self.ends[end.index()].tcp
     }
@@ -270,7 +279,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         counters
     }
 
-    /// The payload of an end, over all its connections.
+    /// The payload sent by an end, over all its connections.
     pub(crate) fn stream_bytes(&self, end: EndIndex) -> StreamBytes {
         let mut bytes = StreamBytes::of(self.tcp(end));
         if T::REOPENS {
@@ -279,7 +288,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         bytes
     }
 
-    /// Counters of the end with the index `place`, as of its host's own time.
+    /// Counters of the end with the index `place`, at the time up to which its host is simulated.
     pub(crate) fn reading(&self, place: usize, end: &End) -> Reading {
         let (app, number) = self.application(end);
         let index = EndIndex(place as u32);
@@ -290,12 +299,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The application of an end's host, and the number of the connection there.
+    /// The application at an end, and the number by which this application knows the connection.
     pub(crate) fn application(&self, end: &End) -> (&T, u32) {
         (&self.hosts[end.host as usize].app, end.number)
     }
 
-    /// The host's end of the connection with this number at the host's application.
+    /// The end, at a host, of the connection that the host's application knows by this number.
     pub(crate) fn end_of(&self, host: usize, number: u32) -> EndIndex {
         self.hosts[host].ends[number as usize]
     }
@@ -376,8 +385,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let state = end.tcp.state();
         end.tcp.handle_any(now, segment);
         let end = self.end(to);
-        // The state comes first, because an application accepts data only on a connection that it
-        // knows to be open.
+        // The application is told about the opening before it gets data, because it accepts data
+        // only on a connection that it knows to be open.
         if end.tcp.state() != state {
             self.again().tell_state(now, to, state);
         }
@@ -402,7 +411,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Tells the application of a change of state since `before`: opened, or closed by the peer.
+    /// Tells the application if the connection was opened, or closed by the peer, since it had the
+    /// state `before`.
     #[cold]
     #[inline(never)]
     fn tell_state(mut self, now: Time, to: EndIndex, before: State) {
@@ -422,8 +432,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Reports that a segment of an end will have left its host at `left_at`, if [`Network::send`]
-    /// could not report it.
+    /// Reports that a segment from the end `from` will have left its host at `left_at`. Only for
+    /// segments whose departure [`Network::send`] could not report.
     pub(crate) fn note_departure(&mut self, from: EndIndex, segment: &Segment, left_at: Time) {
         if T::REOPENS && segment.incarnation != self.shared.past[from.index()].incarnation {
             return;
@@ -437,7 +447,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
 
     // ---- timers
 
-    /// Updates the timers, because a timeout of the end may be due earlier than before.
+    /// Updates the timers, because the end's next timeout may now be due earlier.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn lower_timer(&mut self, index: EndIndex) {
         let end = self.end(index);
@@ -457,8 +467,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.lower_host_timer(host, time);
     }
 
-    /// Updates the timers, because an action of a host's application may be due earlier than
-    /// before.
+    /// Updates the timers, because the next action of the host's application may now be due
+    /// earlier.
     #[cold]
     #[inline(never)]
     fn retime_application(mut self, index: usize) {
@@ -509,7 +519,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Takes the next planned reading of a host, whose own time has reached it.
+    /// Reads the counters of a host that is simulated up to the time of its next planned reading.
     fn take_reading(&mut self, host: usize) {
         let of_host = |(place, end): (usize, &End)| {
             (end.host as usize == host).then(|| (place, self.reading(place, end)))
@@ -527,8 +537,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     ) {
         let due = self.end(index).tcp.next_timeout();
         if due > bound {
-            // The timer was postponed. The connection is not polled for segments, because nothing
-            // happened to it: a deferred burst waits for an event, not for the clock.
+            // The timer was postponed. The connection is not asked for segments: if it has deferred
+            // a burst, it waits for an event, not for a time.
             self.again().set_timer(index, due);
             return;
         }
@@ -580,8 +590,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     continue;
                 }
             };
-            // A socket call sends at once, so this follows each action: later actions must find its
-            // segments in the queue.
+            // A socket call sends its segments at once. So segments are sent after each action,
+            // before the next action is performed.
             self.again().pump_fully(network, now, host, index);
         }
         let host = &mut self.hosts[host];
@@ -616,8 +626,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Segment { incarnation: self.shared.past[from.index()].incarnation, ..segment }
     }
 
-    /// Sends all pending segments of an end: only an acknowledgment if nothing else can be due;
-    /// otherwise first new data, unless other segments have precedence, and then the rest.
+    /// Sends all pending segments of an end. If only an acknowledgment can be pending, sends it.
+    /// Otherwise sends new data first (unless other segments have precedence), then the remaining
+    /// segments.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn pump(
         &mut self,
@@ -636,7 +647,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             }
             return;
         }
-        // The segments of a burst cannot be stamped with their incarnation, so such connections
+        // An outlet cannot add the incarnation number to segments, so connections that are reopened
         // send segment by segment.
         if T::REOPENS {
             self.again().pump_fully(network, now, host, from);
@@ -670,8 +681,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.lower_timer(from);
             return;
         }
-        // Retransmissions are counted by the difference, because recording each would slow down the
-        // path of every segment.
+        // Retransmissions are counted as the difference of a counter, because code that records
+        // each one would slow down the sending of every segment.
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
         while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
@@ -688,7 +699,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.lower_timer(from);
     }
 
-    /// Sends new data of an end with a small queue (TSQ). Returns true if nothing more is due.
+    /// Sends new data of an end that may have only a few segments in the host's queue (TSQ).
+    /// Returns true if nothing else is left to send.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_held_news(
         &mut self,

@@ -1,11 +1,11 @@
 //! CPUs, buses and the disk of a host. Each is a FIFO queue.
 //!
-//! A FIFO has a closed form, so the time for each piece of work is reserved when the work arrives,
-//! in the order of time. The interrupts of an interface are bound to one CPU. That CPU handles the
-//! packets first, so they delay the application's call that runs there. A call goes to the CPU that
-//! can begin it first. A call that copies lasts until the memory bus has carried the copy, and the
-//! CPU waits for that. Data moved by devices (frames, disk blocks) crosses the I/O bus and the
-//! memory bus once.
+//! The end of a piece of work in a FIFO is known when the work arrives, so its time is reserved at
+//! once. Work must therefore be added in the order of time. Each interface sends its interrupts to
+//! one fixed CPU. This CPU handles the packets of the interface first, so packets delay an
+//! application's call that runs on this CPU. A call goes to the CPU that can begin it first. If a
+//! call copies data, the CPU is busy until the memory bus has carried the copy. Data moved by
+//! devices (frames, disk blocks) crosses the I/O bus and the memory bus once.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ struct Timeline {
     free_at: Time,
     /// Total reserved time.
     reserved: Duration,
-    /// Reserved intervals that had not ended when the last interval was reserved, in order.
+    /// The reserved intervals that had not ended when the last one was added, in the order of time.
     ahead: VecDeque<[Time; 2]>,
 }
 
@@ -44,7 +44,7 @@ impl Timeline {
         self.free_at = end;
     }
 
-    /// Inserts work of this length: the reserved time ends later by `took`.
+    /// Inserts work that takes the time `took`: the end of the reserved time moves by `took`.
     fn put_off(&mut self, took: Duration) {
         if let Some(last) = self.ahead.back_mut() {
             last[1] += took;
@@ -74,7 +74,7 @@ impl Pipe {
         Self { timeline: Timeline::NEW, rate_bps, bytes: 0 }
     }
 
-    /// A bus with the summed rate of its channels, or none if the plan sets no limit.
+    /// A bus whose rate is the sum of the rates of its channels; none if the plan sets no limit.
     fn of_channels(
         channels: u32,
         channel_bps: Option<u64>,
@@ -92,7 +92,8 @@ impl Pipe {
         picoseconds(8_000_000_000_000 * u128::from(bytes) / u128::from(self.rate_bps))
     }
 
-    /// Carries bytes that are available from `ready` on. Returns when all are carried.
+    /// Carries bytes that are available from the time `ready` on. Returns when the last byte has
+    /// been carried.
     fn carry(&mut self, now: Time, ready: Time, bytes: u64) -> Time {
         let start = ready.max(self.timeline.free_at);
         let end = start + self.time(bytes);
@@ -106,8 +107,7 @@ fn picoseconds(ps: u128) -> Duration {
     Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX))
 }
 
-/// A disk. Consecutive requests for the same file need no positioning; a request for another file
-/// does.
+/// A disk. A request takes time for positioning only if the request before it was for another file.
 #[derive(Clone, Debug)]
 struct Disk {
     pipe: Pipe,
@@ -148,7 +148,7 @@ impl Disk {
     }
 }
 
-/// A file that an application has open, identified within its host.
+/// Identifies a file that an application has open, among the open files of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FileId(pub(crate) u32);
 
@@ -163,7 +163,7 @@ pub(crate) enum SendPath {
     Sendfile,
 }
 
-/// The destination of the bytes that an application reads from its socket.
+/// What an application does with the bytes that it reads from its socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ReceivePath {
     Discard,
@@ -177,8 +177,8 @@ pub(crate) enum ReceivePath {
 #[derive(Clone, Debug)]
 struct PacketQueue {
     timeline: Timeline,
-    /// An instant, and the random factor, in millionths, by which the cost of packets at that
-    /// instant is multiplied.
+    /// The time of the last packet, and a random factor in millionths. The costs of all packets
+    /// with this time are multiplied by the factor.
     drawn: (Time, u64),
 }
 
@@ -186,7 +186,7 @@ struct PacketQueue {
 #[derive(Clone, Debug)]
 struct OneCpu {
     timeline: Timeline,
-    /// When the CPU has handled all packets so far.
+    /// The time at which the CPU has handled all packets that arrived so far.
     packets_until: Time,
     /// Total time by which packets have delayed calls.
     put_off: Duration,
@@ -201,15 +201,15 @@ impl OneCpu {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     cpu: usize,
-    /// When the CPU finishes the call, including the delay by packets up to `put_off`.
+    /// When the CPU finishes the call, if no further packets delay it.
     cpu_done: Time,
     put_off: Duration,
-    /// When disk and buses have finished their part of the call.
+    /// When disk and buses have finished their work for the call.
     rest_done: Time,
 }
 
 impl Call {
-    /// When the call ends, as far as known.
+    /// When the call ends, if no further packets delay it.
     pub(crate) fn done(&self) -> Time {
         self.cpu_done.max(self.rest_done)
     }
@@ -220,8 +220,8 @@ impl Call {
 pub(crate) struct StationCounters {
     /// CPU time.
     pub(crate) cpu: Duration,
-    /// CPU time for the packets of each interface, by the interface's number at the host; none if
-    /// packets cost no CPU time.
+    /// CPU time spent on the packets of each interface of the host, by the number of the interface;
+    /// none if packets cost no CPU time.
     pub(crate) packets: Option<Vec<Duration>>,
     pub(crate) memory_bus: Option<PipeCounters>,
     pub(crate) io_bus: Option<PipeCounters>,
@@ -264,9 +264,9 @@ pub(crate) struct Stations {
 const MILLION: u64 = 1_000_000;
 
 impl Stations {
-    /// The stations of the host `name` with `interfaces` interfaces, in a run with the seed `seed`.
-    /// None if its group has no costs and no application `works` there. An error if the costs are
-    /// invalid.
+    /// The stations of the host `name`, which has the given number of interfaces. `works`: an
+    /// application on the host uses CPU time. None if `works` is false and the host's group has no
+    /// costs. An error if the costs are invalid.
     pub(crate) fn new(
         group: &records::Group,
         name: &str,
@@ -306,10 +306,10 @@ impl Stations {
         self.has_cpus.then_some(self.costs.cpus)
     }
 
-    /// Whether transfers of a file of this size read it from the disk. A file with the source
-    /// `Disk` always is. A file with the source `Cache` is only if it does not fit into the page
-    /// cache, because sequential reading then evicts (least recently used) the blocks that are read
-    /// next.
+    /// Whether transfers of a file of this size read it from the disk. If the source is `Disk`,
+    /// they always do. If the source is `Cache`, they do only if the file is larger than the page
+    /// cache: sequential reading then always evicts (least recently used) the blocks that are
+    /// needed next.
     pub(crate) fn reads_from_disk(&self, source: FileSource, file_bytes: u64) -> bool {
         let Some(disk) = &self.disk else { return false };
         match source {
@@ -350,9 +350,9 @@ impl Stations {
 
     // ---- packets
 
-    /// Handles an outgoing packet of an interface. The application copies `copied_bytes` of its
-    /// payload, and `calls` of the application's calls end within them. Returns when the CPU has
-    /// handled the packet.
+    /// Handles an outgoing packet of an interface. `copied_bytes`: payload of this packet that the
+    /// application copies; `calls`: number of the application's calls that end within these bytes.
+    /// Returns when the CPU has handled the packet.
     pub(crate) fn send_packet(
         &mut self,
         now: Time,
@@ -426,8 +426,9 @@ impl Stations {
 
     // ---- calls of applications
 
-    /// An application sends `bytes` bytes of its file; TCP has them when the call is done.
-    /// `from_disk`: the file on the disk, and the time from which on the disk can read ahead.
+    /// A call in which an application sends `bytes` bytes of its file. At the end of the call, TCP
+    /// has these bytes. `from_disk`: if the file must be read from the disk, the file, and the time
+    /// from which the disk can read it ahead.
     pub(crate) fn send_file(
         &mut self,
         now: Time,
@@ -450,7 +451,8 @@ impl Stations {
         call
     }
 
-    /// An application reads `bytes` bytes from its socket and stores them by `path`.
+    /// A call in which an application reads `bytes` bytes from its socket and stores them in
+    /// `file`, or discards them, as `path` says.
     pub(crate) fn receive_file(
         &mut self,
         now: Time,
@@ -476,13 +478,14 @@ impl Stations {
         call
     }
 
-    /// An application uses CPU time without copying. `cost` is the time at full speed.
+    /// A call in which an application uses CPU time without copying. `cost` is the CPU time at full
+    /// speed.
     pub(crate) fn work(&mut self, now: Time, cost: Duration) -> Call {
         let cost = self.at_speed(cost, MILLION);
         self.reserve_call(now, cost, 0)
     }
 
-    /// The call, updated with the delay by packets so far.
+    /// The call, with its end updated by the delay that packets have caused so far.
     pub(crate) fn renewed(&self, call: &Call) -> Call {
         let put_off = self.cpus[call.cpu].put_off;
         Call { cpu_done: call.cpu_done + (put_off - call.put_off), put_off, ..*call }
@@ -502,7 +505,8 @@ impl Stations {
     }
 
     fn reserve_call(&mut self, now: Time, cost: Duration, copied_bytes: u64) -> Call {
-        // Among free CPUs, one without packets is preferred, because packets would delay the call.
+        // Of CPUs that are free equally early, one that handles no packets is preferred, because
+        // packets would delay the call.
         let place = |number: &usize| {
             let cpu = &self.cpus[*number];
             let has_packets = *number < self.packets.len().saturating_sub(1);
@@ -530,15 +534,15 @@ impl Stations {
         picoseconds(100 * u128::from(cost.as_ps()) * u128::from(drawn) / speed)
     }
 
-    /// When work is done that a CPU could finish at `done` without waiting for its copies on the
-    /// memory bus. Each copied byte is read and written.
+    /// When a CPU finishes work that copies `bytes` bytes. Without the copies it would finish at
+    /// `done`; the memory bus must carry each copied byte twice (read and write).
     fn copied(&mut self, now: Time, done: Time, bytes: u64) -> Time {
         let bus = self.memory_bus.as_mut().filter(|_| bytes > 0);
         bus.map_or(done, |bus| done.max(bus.carry(now, now, 2 * bytes)))
     }
 }
 
-/// CPU time, at full speed, of calls and of the bytes that they move.
+/// CPU time, at full speed, of this number of calls, including the time for moving the bytes.
 fn work(costs: &records::Cpu, ps_per_byte: u64, bytes: u64, calls: u64) -> Duration {
     let moving = picoseconds(u128::from(ps_per_byte) * u128::from(bytes));
     moving + Duration::from_ns(costs.call_ns) * calls

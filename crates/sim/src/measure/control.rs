@@ -1,4 +1,5 @@
-//! Takes a run through its phases: handles each mark when the clock reaches it.
+//! Leads a run through its phases. A mark is an event that the measurement must handle; it is
+//! handled when the clock reaches its time.
 
 use std::ops::ControlFlow;
 
@@ -17,12 +18,12 @@ use crate::end_index::EndIndex;
 use crate::host::Hosts;
 use crate::snapshot::Snapshot;
 
-/// Called with the number of samples that ended since the last call, which may be 0. Returns
-/// whether to go on.
+/// Called during a run, with the number of samples that ended since the last call (which may be 0).
+/// Returns whether to go on.
 pub(crate) type OnSamples<'a> = dyn FnMut(u64) -> ControlFlow<()> + 'a;
 
-/// A run must end its samples before this time. Virtual time can hold 213 days, and a phase and the
-/// quiet time may need a part of them.
+/// After this time, a run may not record any more samples. Virtual time can represent 213 days; the
+/// rest is left for a last phase and for the time after which a run without progress is stopped.
 const LAST_SAMPLE: Time = Time::from_ps(180 * 24 * 3_600 * 1_000_000_000_000);
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
@@ -38,8 +39,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         match mark {
             Mark::Noted(action) => return self.take_note(at, host, action, network, on_samples),
             Mark::Go => {
-                // Counters are read before clients go on, so that they include nothing of the next
-                // phase.
+                // The counters are read before the clients go on, so that they include no traffic
+                // of the next phase.
                 if self.measure().stage == Stage::Idle {
                     self.read_edge(WARM_UP_START, at, network);
                     self.measure().end_phase(PhaseKind::Idle, at);
@@ -74,7 +75,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Ok(None)
     }
 
-    /// Handles a measured action of a host's application. Returns the outcome if the run has ended.
+    /// Handles an action that a host's application reported to the measurement. Returns the outcome
+    /// if the run has ended.
     fn take_note(
         &mut self,
         at: Time,
@@ -86,7 +88,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if let Action::Sample(sample) = action
             && let Some(end) = self.probe_end(host, sample)
         {
-            // A probe goes on even if the workload hangs, so it is no sign of progress.
+            // Samples of a probe are not a sign of progress, because a probe goes on even if the
+            // workload hangs.
             self.sample_probe(end, sample);
             return Ok(None);
         }
@@ -125,7 +128,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         Ok(None)
     }
 
-    /// A client has reached its full load. The warm-up time begins when all clients have.
+    /// A client has reached its full load. The time of the warm-up begins when all clients have
+    /// reached it.
     fn ready(&mut self, at: Time) {
         self.measure().ready += 1;
         let measure = self.measure();
@@ -148,8 +152,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Reads an instrument. Series end with the cool-down if the plan has one, otherwise with the
-    /// measuring phase.
+    /// Takes a sample of an instrument. Sampling ends with the cool-down, or with the measuring
+    /// phase if the plan has no cool-down.
     fn read_instrument(&mut self, number: usize, at: Time, network: &impl Counted<T, Line = N>) {
         let measure = self.measure();
         if measure.stage == Stage::Over && measure.config.phases.cooldown.is_none() {
@@ -167,8 +171,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.measure().edges.push(Edge { name, at, counted });
     }
 
-    /// Begins the measuring phase: before waiting clients go on, or at a client's first measured
-    /// action.
+    /// Begins the measuring phase. This happens before waiting clients go on or, if clients do not
+    /// wait, at the first measured action of a client.
     fn begin(&mut self, at: Time, network: &impl Counted<T, Line = N>) {
         if self.measure().stage == Stage::Measure {
             return;
@@ -187,8 +191,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// The end of the probe's connection to which a sample belongs, or none if the sample is from
-    /// the workload.
+    /// If the probe took this sample: the connection end at which it did. None if the workload took
+    /// it.
     fn probe_end(&mut self, host: usize, sample: Sample) -> Option<EndIndex> {
         let Sample::Request { connection, .. } = sample else { return None };
         let end = self.end_of(host, connection);
@@ -205,7 +209,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Records an answered request. It counts for the phase in which it was due.
+    /// Records an answered request. A request counts for the phase in which it was due.
     fn sample_request(&mut self, of: RequestsOf, end: EndIndex, sample: Sample) {
         let Sample::Request { intended, ended, .. } = sample else { return };
         let measure = self.measure();
@@ -276,7 +280,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         read.chunks_exact(2).take(connections).map(received).collect()
     }
 
-    /// Samples a second that is over, or the partial second at the end of the phase.
+    /// Records the bytes received in the second that has just ended, or in the partial second at
+    /// the end of the phase.
     fn sample_second(&mut self, at: Time) {
         if self.measure().stage != Stage::Measure {
             return;

@@ -15,26 +15,26 @@ use crate::snapshot::{Carried, Connection, EndCounters, Frames, Snapshot, Switch
 
 /// Counters of a network.
 pub(crate) trait Counted<T>: Network<T> {
-    /// Counters of every end of every link at `now`, which the clock must have reached, indexed by
+    /// Counters of all link ends at `now`, which the clock must have reached. The index is
     /// [`netstudy_fabric::topology::CableEnd::number`].
     fn ends(&self, hosts: &Hosts<'_, T, Self::Line>, now: Time) -> Vec<EndCounters>;
 
     /// Frame counts at the end of a run.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
 
-    /// Frames that processes of one host have received from each other without a link, by the
-    /// host's node.
+    /// For each host, by its node: the frames that its processes have received from each other,
+    /// without a link.
     fn inside(&self, _hosts: &Hosts<'_, T, Self::Line>, _now: Time) -> BTreeMap<usize, Carried> {
         BTreeMap::new()
     }
 
-    /// Work that the stations of hosts have done by `now`, by the host's node.
+    /// For each host with stations, by its node: the work that they have done by `now`.
     fn stations(&self, _now: Time) -> BTreeMap<usize, StationCounters> {
         BTreeMap::new()
     }
 
-    /// Frame counts at the end of a run for each switch, in the order of the switches. Empty for a
-    /// network that can have only one switch.
+    /// Frame counts of each switch at the end of a run, in the order of the switches. Empty for a
+    /// type of network that can have only one switch.
     fn switches(&self, _hosts: &Hosts<'_, T, Self::Line>) -> Vec<SwitchFrames> {
         Vec::new()
     }
@@ -42,14 +42,16 @@ pub(crate) trait Counted<T>: Network<T> {
 
 impl Snapshot {
     /// Counters at `now`, which the clock must have reached. Host counters are exact if
-    /// [`Readings`] were planned for `now`. Otherwise they may include later actions of the host,
-    /// up to the arrival of the next frame known to the clock; [`Rare`] events are exact even then.
+    /// [`Readings`] were planned for `now`. Otherwise they may also include what the host did after
+    /// `now`, because hosts run ahead of the clock. Counts of [`Rare`] events are exact in both
+    /// cases.
     pub(crate) fn new<T: Traffic, N: Counted<T>>(
         hosts: &mut Hosts<'_, T, N::Line>,
         network: &N,
         now: Time,
     ) -> Self {
-        // Events up to now have happened, so they must not be subtracted below.
+        // Removes the events up to `now` from `ahead`, because only later events may be subtracted
+        // below.
         hosts.measure().settle(now);
         let (read, is_of_now) = hosts.read_ends(now);
         let mut snapshot = Self {
@@ -81,8 +83,9 @@ impl Snapshot {
         &mut self.connections[end.connection()].ends[end.side()]
     }
 
-    /// Subtracts an event that is already counted but happens later. If `is_of_now`, the host
-    /// counters do not include such events.
+    /// Subtracts an event that the counters already include but that happens only later. If
+    /// `is_of_now`, the host counters do not include such events, so only drops at switches are
+    /// subtracted.
     fn take_back(&mut self, rare: Rare, is_of_now: bool) {
         match rare {
             Rare::Retransmissions(..) | Rare::Timeout(_) if is_of_now => {}
@@ -98,8 +101,8 @@ impl Snapshot {
 }
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// Counters of all ends at `now`, which the clock must have reached. Returns false with them if
-    /// no reading was planned for `now`, so that hosts may be ahead of `now`.
+    /// Counters of all ends at `now`, which the clock must have reached. The second value is false
+    /// if no reading was planned for `now`; the counters of hosts may then be ahead of `now`.
     pub(crate) fn read_ends(&mut self, now: Time) -> (Vec<Reading>, bool) {
         if let Some(read) = self.measure().readings.at(now) {
             return (read.to_vec(), true);

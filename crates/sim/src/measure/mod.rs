@@ -1,7 +1,7 @@
 //! The measurement of a run: phases, samples, and counters at the edges of phases.
 //!
-//! [`Measure`] collects the marks of hosts, and is a part of their state. Above the hosts, `control` takes a run
-//! through its phases, and `counted` reads the counters of hosts and network.
+//! [`Measure`] collects the events that hosts report; it is stored together with the hosts.
+//! `control` leads a run through its phases, and `counted` reads the counters of hosts and network.
 
 pub(crate) mod control;
 pub(crate) mod counted;
@@ -20,16 +20,17 @@ use crate::sampling::Sampler;
 use outcome::{Edge, Sampled, Span};
 use readings::Readings;
 
-/// Longest virtual time without a sample, in addition to the length of phases. No series of
-/// timeouts that still ends takes nearly as long.
+/// A run is stopped if the workload reports nothing for this virtual time plus the length of the
+/// phases. It is much longer than any series of retransmission timeouts after which a connection
+/// recovers.
 const QUIET_TIME_MAX: Duration = Duration::from_secs(3600);
-/// Time from the moment the last client waits to the start of the next phase. A controller needs
-/// this time to notify all clients.
+/// When all clients wait, the next phase starts after this time, which a controller needs to notify
+/// them.
 const CONTROL_TIME: Duration = Duration::from_ms(1);
 /// The length of a row of [`SecondSamples`].
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Counters for each sample. The TCP counters cover only ends that send data.
+/// Counts of events between two samples. The TCP events are counted only at ends that send data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Totals {
     dropped_packets: u64,
@@ -37,8 +38,9 @@ struct Totals {
     timeouts: u64,
 }
 
-/// A counted event that is rare enough to be recorded with its time. Hosts run ahead of the clock,
-/// so a counter may include events that happen shortly after the time at which it is read.
+/// An event that is rare enough to be recorded with its time. Hosts run ahead of the clock, so the
+/// counters of a host, when they are read, may include events that happen later. Recorded events
+/// can be subtracted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rare {
     /// The end retransmits this many segments.
@@ -53,17 +55,17 @@ pub(crate) enum Rare {
 /// Recorded [`Rare`] events.
 #[derive(Default)]
 struct Tally {
-    /// Totals of the events since the last sample, up to a time that the clock has reached.
+    /// Totals of the events since the last sample, except those in `ahead`.
     totals: Totals,
-    /// Later events, in any order.
+    /// Events that were later than the clock when they were recorded, in any order.
     ahead: Vec<(Time, Rare)>,
 }
 
-/// If more events than this are in `ahead`, the past events are moved to the totals.
+/// If `ahead` has more events than this, those that the clock has reached are moved to the totals.
 const AHEAD_MAX: usize = 4096;
 
 impl Tally {
-    /// Moves the events up to `now`, which the clock must have reached, to the totals.
+    /// Moves the events up to `now` from `ahead` to the totals. The clock must have reached `now`.
     fn settle(&mut self, now: Time, config: &MeasureConfig) {
         let totals = &mut self.totals;
         let flows = config.connections + config.controls;
@@ -85,14 +87,14 @@ impl Tally {
 
 /// Configuration of the measurement.
 pub(crate) struct MeasureConfig {
-    /// Number of clients: the hosts that begin and end the measuring phase.
+    /// Number of clients. The measuring phase begins and ends with actions of clients.
     pub(crate) clients: usize,
-    /// Number of the workload's connections, which come before all others.
+    /// Number of the workload's connections, which have the lowest numbers.
     pub(crate) connections: usize,
-    /// Number of control connections, which come next: as many as connections, or 0.
+    /// Number of control connections, which have the next numbers: equal to `connections`, or 0.
     pub(crate) controls: usize,
-    /// Whether the end that opens a connection sends data, and whether its peer does.
-    /// Retransmissions and timeouts are sampled at these ends.
+    /// Whether data is sent by the end that opens a connection, and by the other end.
+    /// Retransmissions and timeouts are sampled at the ends that send data.
     pub(crate) senders: [bool; 2],
     pub(crate) phases: PhasePlan,
     /// Whether the bytes received on each connection are sampled every second.
@@ -108,18 +110,18 @@ enum Stage {
     Idle,
     /// The workload has begun.
     WarmUp,
-    /// The workload has paused since that time.
+    /// The workload has been pausing since this time.
     Stopped(Time),
     Measure,
     /// The measuring phase is over for all clients; transfers in progress may still end.
     Over,
 }
 
-/// Collects the measurement. Applications report events with their own time, which may be ahead of
-/// the clock; counters are read when the clock reaches that time.
+/// Collects the measurement. An event that an application reports may have a time ahead of the
+/// clock. The counters for this event are read when the clock reaches its time.
 pub(crate) struct Measure {
     config: MeasureConfig,
-    /// Pending marks with their hosts, in the order of time and host.
+    /// Marks to be handled: time, host and mark, in the order of time and host.
     noted: VecDeque<(Time, usize, Mark)>,
     /// Time of the first mark; [`Time::NEVER`] if there is none.
     due: Time,
@@ -129,8 +131,7 @@ pub(crate) struct Measure {
     phases: Vec<Span>,
     edges: Vec<Edge>,
     tally: Tally,
-    /// Host counters at the edges of a measuring phase that ends after a time, and at each of its
-    /// seconds.
+    /// If the measuring phase ends after a time: host counters at its edges and after each second.
     pub(crate) readings: Readings,
     sampled: Sampled,
     /// When the current second began, and the bytes that both ends of each connection had received
@@ -138,7 +139,8 @@ pub(crate) struct Measure {
     second: (Time, Vec<[u64; 2]>),
     /// Number of clients that wait for the next phase.
     holding: usize,
-    /// Number of clients at full load in a warm-up whose end the controller decides.
+    /// Number of clients at full load, if the warm-up ends a fixed time after all clients have
+    /// reached it.
     ready: usize,
     /// Number of clients for which the measuring phase is over.
     over: usize,
@@ -146,7 +148,7 @@ pub(crate) struct Measure {
     ended: usize,
 }
 
-/// Host of marks that belong to no host. At equal times they are handled after the marks of hosts.
+/// The host number of marks that do not belong to a host. At equal times they are handled last.
 const NO_HOST: usize = usize::MAX;
 
 /// An event that the measurement must handle.
@@ -158,7 +160,7 @@ enum Mark {
     Go,
     /// Another second of the measuring phase is over.
     Second,
-    /// The warm-up is over and no transfer is in progress. The stop lasts for this time.
+    /// The warm-up is over and no transfer is in progress. The stop of this length begins.
     Stop(Duration),
     /// The cool-down is over.
     CoolDownEnd,
@@ -166,8 +168,8 @@ enum Mark {
     Sampler(usize),
 }
 
-/// Edges at which counters are read: the edges of the measuring phase, and the edges of other
-/// phases at which no transfer is in progress.
+/// Names of the edges (starts and ends of phases) at which counters are read: those of the
+/// measuring phase and, of other phases, those at which no transfer is in progress.
 const MEASURE_START: &str = "measure-start";
 const MEASURE_END: &str = "measure-end";
 const WARM_UP_START: &str = "warm-up-start";
@@ -196,7 +198,7 @@ impl Measure {
             ended: 0,
         };
         let phases = measure.config.phases;
-        // Simulated applications have no data, so their preparation takes no time.
+        // Simulated applications have no data, so the phases that prepare data take no time.
         for kind in phases.preparations() {
             measure.end_phase(kind, Time::ZERO);
         }
@@ -206,7 +208,7 @@ impl Measure {
         measure
     }
 
-    /// Records an action of a host's application at `now`.
+    /// Records an action that a host's application reports at `now`.
     pub(crate) fn note(&mut self, now: Time, host: usize, action: Action) {
         self.mark(now, host, Mark::Noted(action));
     }
@@ -217,15 +219,15 @@ impl Measure {
         self.due = self.noted[0].0;
     }
 
-    /// The corresponding end of the control connection of a connection, or none if there is no
-    /// control connection.
+    /// For an end of a data connection: the end of its control connection at the same host. None if
+    /// there is no control connection.
     pub(crate) fn control_of(&self, end: EndIndex) -> Option<EndIndex> {
         let MeasureConfig { connections, controls, .. } = self.config;
         let control = EndIndex(end.0 + 2 * connections as u32);
         (end.connection() < controls).then_some(control)
     }
 
-    /// Records an event at `at`, which may be ahead of the clock.
+    /// Records an event that happens at `at`, which may be ahead of the clock.
     #[cold]
     pub(crate) fn count(&mut self, at: Time, rare: Rare) {
         self.tally.ahead.push((at, rare));
@@ -258,8 +260,8 @@ impl Measure {
         first
     }
 
-    /// Adds the events up to `now`, which the clock must have reached, to the totals. Later events
-    /// stay in `ahead`.
+    /// Adds the events up to `now` to the totals. Later events stay in `ahead`. The clock must have
+    /// reached `now`.
     fn settle(&mut self, now: Time) {
         self.tally.settle(now, &self.config);
     }
@@ -282,13 +284,14 @@ impl Measure {
         iterations.timeouts.push(totals.timeouts);
     }
 
-    /// Records the end of a phase, which began at the end of the phase before.
+    /// Records the end of a phase. Its start is the end of the previous phase.
     fn end_phase(&mut self, kind: PhaseKind, end: Time) {
         let start = self.phases.last().map_or(Time::ZERO, |phase| phase.end);
         self.phases.push(Span { kind, start, end });
     }
 
-    /// Records the end of the phases before the measuring phase.
+    /// Records the end of the phases between the preparations and the measuring phase: warm-up,
+    /// stop, reset.
     fn end_warmup(&mut self, now: Time) {
         let PhasePlan { warmup, stop, resets, .. } = self.config.phases;
         let stopped = match self.stage {
@@ -332,8 +335,9 @@ impl Measure {
         self.edges.iter().find(|edge| edge.name == name).map_or(Time::ZERO, |edge| edge.at)
     }
 
-    /// Times at which hosts are read in a measuring phase that begins at `start` and ends after a
-    /// time: the end of each second if seconds are sampled, and the end of the phase.
+    /// Times at which the counters of hosts must be read, for a measuring phase that begins at
+    /// `start`: the end of each second (if seconds are sampled) and the end of the phase. Empty if
+    /// the phase ends at a count.
     fn times_of_measure(&self, start: Time) -> Vec<Time> {
         let Some(time) = self.config.phases.measured_time() else { return Vec::new() };
         let seconds = if self.config.each_second { time.as_ps() / SECOND.as_ps() } else { 0 };

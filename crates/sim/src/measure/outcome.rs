@@ -16,9 +16,10 @@ pub(crate) struct Outcome {
     /// All phases, in order.
     pub(crate) phases: Vec<Span>,
     pub(crate) edges: Vec<Edge>,
-    /// Indices of the edges that start and end the measuring phase.
+    /// Indices in `edges` of the start and the end of the measuring phase.
     pub(super) measured: [usize; 2],
-    /// Whether the load of the warm-up continued into the measuring phase.
+    /// Whether the measuring phase began under the load of the warm-up, without a stop between
+    /// them.
     pub(crate) begins_loaded: bool,
     /// True: the measuring phase ends after a time. False: it ends at a count.
     pub(crate) is_timed: bool,
@@ -26,7 +27,7 @@ pub(crate) struct Outcome {
     pub(crate) frames: Frames,
     /// Frame counts per switch, in a network that may have several switches.
     pub(crate) switches: Vec<SwitchFrames>,
-    /// Bytes that the workload requested and that had not arrived at the end of the run.
+    /// Bytes that the workload had requested but that had not arrived when the run ended.
     pub(crate) owed_bytes: u64,
 }
 
@@ -47,8 +48,8 @@ impl Outcome {
         &self.edges[self.measured[1]].counted
     }
 
-    /// Bytes received in the measuring phase on the first `connections` connections, by the ends
-    /// that open them.
+    /// Bytes that arrived in the measuring phase at the ends that open connections; only the first
+    /// `connections` connections count.
     pub(crate) fn received(&self, connections: usize) -> u64 {
         let received = |snapshot: &Snapshot| -> u64 {
             let workload = snapshot.connections.iter().take(connections);
@@ -57,7 +58,7 @@ impl Outcome {
         received(self.end()) - received(self.base())
     }
 
-    /// Growth of a counter in the measuring phase, for each connection of the workload.
+    /// For each connection of the workload: how much a counter grew in the measuring phase.
     pub(crate) fn grown(&self, cast: &Cast, value: &dyn Fn(&Connection) -> u64) -> Vec<u64> {
         self.grown_in(0..cast.connections.len(), value)
     }
@@ -102,11 +103,12 @@ pub(crate) struct Sampled {
     /// Number of dropped packets in each iteration.
     pub(crate) dropped_packets: Vec<u64>,
     pub(crate) transfers: TransferSamples,
-    /// For files: when the first byte of each transfer arrived, or was sent.
+    /// For each transfer of a file: when its first byte arrived, or was sent.
     pub(crate) first_bytes_ns: Vec<u64>,
-    /// The time to connect and the time to log in, by connection.
+    /// For each connection that logged in: the time to connect, and the time to log in.
     pub(crate) log_ins: BTreeMap<u32, [Duration; 2]>,
-    /// Answers to requests, by source, client and server.
+    /// Answers to requests. The key is the source of the requests, with the hosts of client and
+    /// server.
     pub(crate) requests: BTreeMap<(RequestsOf, [u32; 2]), Answers>,
     pub(crate) seconds: SecondSamples,
 }

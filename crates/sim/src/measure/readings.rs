@@ -1,11 +1,11 @@
 //! Counters of hosts at times that are known in advance.
 //!
-//! Hosts run ahead of the clock: a host's counters include segments that are still in flight at the
-//! clock's time. So the times at which all hosts are read are planned in advance. Each host is read
-//! when its own time reaches the planned time, before it acts or receives anything at that time. So
-//! the readings of all hosts are from the same instant, and the closed form is as exact as the
-//! event-driven simulation. If a host is already past a time when that time is planned, it is read
-//! in its current state.
+//! Hosts run ahead of the clock, so a host's counters may include segments that are still in flight
+//! when the clock reaches the time of a reading. Therefore the times of readings are planned in
+//! advance. Each host is read just before it first acts or receives something at or after the
+//! planned time. So the readings of all hosts are from the same instant, and the closed form is as
+//! exact as the event-driven simulation. If a time is planned when a host is already past it, this
+//! host is read in its current state.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ pub(crate) struct Reading {
     pub(crate) counters: Counters,
     /// Payload that the end has sent, without retransmissions.
     pub(crate) sent_bytes: u64,
-    /// Time that the application has waited for requested data.
+    /// Total time for which the application has waited for requested data.
     pub(crate) receiving: Duration,
 }
 
-/// Planned readings, and readings of hosts at times that the clock has not reached.
+/// Readings to be taken, and those already taken from hosts ahead of the clock.
 #[derive(Default)]
 pub(crate) struct Readings {
-    /// Planned times in ascending order, each with the readings of all ends.
+    /// Planned times in ascending order, each with a place for the reading of each end.
     planned: VecDeque<(Time, Vec<Reading>)>,
-    /// Number of planned times that the clock has passed.
+    /// Number of times that were removed from `planned`, because the clock has passed them.
     passed: usize,
     /// Number of readings that each host has taken.
     taken: Vec<usize>,
@@ -40,8 +40,8 @@ impl Readings {
         place.and_then(|place| self.planned.get(place)).map_or(Time::NEVER, |&(at, _)| at)
     }
 
-    /// Readings of all ends at `now`, which the clock must have reached, or none if no complete
-    /// reading was planned for `now`.
+    /// Readings of all ends at `now`, which the clock must have reached. None if `now` is not a
+    /// planned time, or if some host was not read.
     pub(crate) fn at(&mut self, now: Time) -> Option<&[Reading]> {
         while self.planned.front().is_some_and(|&(at, _)| at < now) {
             self.planned.pop_front();
@@ -66,8 +66,8 @@ impl Readings {
         debug_assert!(self.planned.iter().is_sorted_by_key(|&(at, _)| at));
     }
 
-    /// Stores the reading of a host whose time has reached its next planned time. `found` are the
-    /// readings of its ends, with their indices among all ends.
+    /// Stores what was read at a host for its next planned time. `found` has the reading of each of
+    /// its ends, with the index of the end.
     pub(crate) fn take(&mut self, host: usize, found: Vec<(usize, Reading)>) {
         let place = self.taken[host] - self.passed;
         for (end, reading) in found {

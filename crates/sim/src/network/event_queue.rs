@@ -4,17 +4,19 @@ use std::hint;
 
 use netstudy_units::Time;
 
-/// The event queue: sources with a pending event, ordered by its time.
+/// The event queue: the sources that have a pending event, ordered by the time of the event.
 ///
-/// Sources with equal times are ordered at random, anew for each time. Flows through one bottleneck
-/// are clocked by it, so their frames keep arriving at equal times. If the source with the lower
-/// number always came first, it would never find the queue full, and the other sources would have
-/// all the losses (Floyd and Jacobson, "On traffic phase effects in packet-switched gateways",
-/// 1992). Real ports have independent clocks.
+/// Sources with equal times are ordered at random, anew for each time. A bottleneck determines when
+/// the senders of its flows send, so their frames keep arriving at equal times. If the source with
+/// the lowest number always came first, its frames would never find the queue full, and only the
+/// other sources would have losses (Floyd and Jacobson, "On traffic phase effects in
+/// packet-switched gateways", 1992). Real ports have independent clocks, so they have no such fixed
+/// order.
 ///
-/// The earliest sources are kept sorted, the others in a heap. Most changes are at the two ends of
-/// the sorted part: the next frame of a burst comes soon, and a frame sent upon an acknowledgment
-/// comes last. Only a few of many sources are busy at a time, and the cost depends only on these.
+/// The earliest sources are kept sorted, the others in a heap. Most sources are added at one of the
+/// two ends of the sorted part: the next frame of a burst is due soon, and a frame sent upon an
+/// acknowledgment is due last. Even if there are many sources, only a few have events soon, and the
+/// cost depends only on these few.
 #[derive(Clone, Debug)]
 pub(crate) struct EventQueue {
     near: Near,
@@ -22,13 +24,14 @@ pub(crate) struct EventQueue {
     far: BinaryHeap<Entry>,
 }
 
-/// Constants for hashing: the fractional part of the golden ratio, its inverse modulo 2^64, and
-/// another odd number without a bit pattern.
+/// Constants for hashing: the fractional part of the golden ratio (times 2^64), the inverse of this
+/// number modulo 2^64, and another odd number with irregular bits.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 const GOLDEN_INVERSE: u64 = 0xf1de_83e1_9937_733d;
 const ODD: u64 = 0xd6e8_feb8_6659_fd93;
 
-/// A source and its time. The ordering is reversed: the greatest entry of a heap is the earliest.
+/// A source, and the time of its event. The ordering is reversed, so that the greatest entry of a
+/// heap is the earliest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     time: Time,
@@ -45,7 +48,7 @@ impl Entry {
         ((self.ticket ^ salt).wrapping_mul(GOLDEN_INVERSE) - 1) as usize
     }
 
-    /// Orders entries with equal times: the smallest key comes first.
+    /// Among entries with equal times, the one with the smallest key comes first.
     const fn tie_break_key(self) -> u32 {
         fold(fold(self.time.as_ps() ^ self.ticket, GOLDEN), ODD) as u32
     }
@@ -74,13 +77,14 @@ impl PartialOrd for Entry {
     }
 }
 
-/// The key that orders sources with equal times: the smallest comes first.
+/// The key by which sources with equal times are ordered: the smallest key comes first.
 pub(crate) const fn tie_break_key(time: Time, source: usize, salt: u64) -> (u32, u64) {
     let entry = Entry::new(time, source, salt);
     (entry.tie_break_key(), entry.ticket)
 }
 
-/// XOR of the halves of the product: each bit depends on all of `word`.
+/// XOR of the two halves of the product of `word` and `factor`. Each bit of the result depends on
+/// all bits of `word`.
 const fn fold(word: u64, factor: u64) -> u64 {
     let product = word as u128 * factor as u128;
     (product >> 64) as u64 ^ product as u64
@@ -96,7 +100,7 @@ struct Near {
     times: [Time; NEAR],
     sources: [usize; NEAR],
     len: usize,
-    /// Seed of the order at equal times.
+    /// Seed of the random order of sources with equal times.
     salt: u64,
 }
 
@@ -120,15 +124,15 @@ impl Near {
         Entry::new(self.times[place], self.sources[place], self.salt)
     }
 
-    /// Whether the event of the source at `place` comes before an event of `source` at `time`. At
-    /// equal times the random order decides.
+    /// Whether the source at `place` comes before `source`, if the event of `source` is at `time`.
+    /// At equal times the random order decides.
     #[inline]
     fn is_before(&self, place: usize, source: usize, time: Time) -> bool {
         let here = self.times[place % NEAR];
         here < time || (here == time && self.draws_before(place, source))
     }
 
-    /// Whether the source at `place` comes before `source` at an equal time.
+    /// Like [`Self::is_before`], if both have the same time.
     #[cold]
     fn draws_before(&self, place: usize, source: usize) -> bool {
         self.entry(place) > Entry::new(self.times[place], source, self.salt)
@@ -144,8 +148,8 @@ impl Near {
         self.times[self.len % NEAR] = Time::NEVER;
     }
 
-    /// Moves the first source to `time`. Usually it remains the first or becomes the second. Which
-    /// of the two is hard to predict, so there is no branch for it.
+    /// Moves the first source to `time`. Usually this source remains the first or becomes the
+    /// second. A processor can hardly predict which of the two happens, so this case has no branch.
     #[inline]
     fn put_off_first(&mut self, time: Time) {
         let [_, next, after_next, ..] = self.times;
@@ -156,8 +160,8 @@ impl Near {
         }
     }
 
-    /// Like [`Self::put_off_first`], but to any place, which is searched from the front. With few
-    /// sources it is usually the third or fourth.
+    /// Like [`Self::put_off_first`], for all other cases. The new place is searched from the front.
+    /// If there are few sources, it is usually the third or fourth.
     #[inline]
     fn put_off_far(&mut self, time: Time) {
         let source = self.sources[0];
@@ -176,8 +180,8 @@ impl Near {
         self.set(place, source, time);
     }
 
-    /// Puts a source at `place`, or one place later if the source there is earlier, without a
-    /// branch. The two times must differ.
+    /// Puts a source at `place`, unless the source at the next place is earlier: then the two
+    /// sources change places. Does this without a branch. The two times must differ.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put_at_or_behind(&mut self, place: usize, source: usize, time: Time) {
         let (next, next_source) = (self.times[place + 1], self.sources[place + 1]);
@@ -210,7 +214,7 @@ impl Near {
 }
 
 impl EventQueue {
-    /// An empty queue. The order at equal times depends on `salt`.
+    /// An empty queue. `salt` is the seed of the random order of sources with equal times.
     pub(crate) const fn new(salt: u64) -> Self {
         Self { near: Near::new(salt), far: BinaryHeap::new() }
     }
@@ -231,8 +235,8 @@ impl EventQueue {
         }
     }
 
-    /// Removes the earliest event. Its source is rescheduled to `next`, which must not be earlier,
-    /// or leaves the queue.
+    /// Removes the earliest event. Its source is rescheduled to `next`, which must not be earlier
+    /// than this event. If `next` is none, the source leaves the queue.
     #[inline]
     pub(crate) fn advance(&mut self, next: Option<Time>) {
         match next {
@@ -297,7 +301,8 @@ mod tests {
 
     const SLOT_PS: u64 = 1_230_400;
 
-    /// The order of `sources` with equal times, for a series of times one frame apart.
+    /// The orders in which `sources` sources with equal times come, for a series of times that are
+    /// one frame apart.
     fn orders(sources: usize, salt: u64) -> Vec<Vec<usize>> {
         let at = |slot: u64| Time::from_ps(slot * SLOT_PS);
         let mut queue = EventQueue::new(salt);

@@ -1,4 +1,4 @@
-//! A segment in flight through a network.
+//! Frames in flight in the closed form of a network.
 
 use netstudy_tcp::Segment;
 use netstudy_units::Time;
@@ -9,7 +9,7 @@ use crate::end_index::EndIndex;
 #[derive(Clone, Copy, Debug, Default)]
 #[allow(clippy::struct_field_names, reason = "the field's word for it")]
 pub(crate) struct Frame {
-    /// When the switch can judge the frame: forward, mark or drop it.
+    /// When the switch can judge the frame, that is, forward, mark or drop it.
     pub(crate) arrival: Time,
     /// The destination.
     pub(crate) to: EndIndex,

@@ -5,12 +5,12 @@ use netstudy_units::{Duration, Time};
 
 use crate::wiring::ReceiveKind;
 
-/// Exponentially distributed delays that keep the order of segments: a segment waits for a delayed
-/// segment before it.
+/// Exponentially distributed delays. They keep the order of segments: if a segment is delayed,
+/// later segments wait for it.
 ///
-/// With constant processing times, all flows stay synchronized with their bottleneck, and the phase
-/// of a flow decides which flow has losses (Floyd and Jacobson, "On traffic phase effects in
-/// packet-switched gateways", 1992).
+/// With constant processing times, all flows would stay synchronized with their bottleneck, and
+/// only the phases of the flows would decide which of them have losses (Floyd and Jacobson, "On
+/// traffic phase effects in packet-switched gateways", 1992).
 #[derive(Clone, Debug)]
 pub(crate) struct ReceiveJitter {
     mean: Duration,
@@ -19,8 +19,8 @@ pub(crate) struct ReceiveJitter {
 }
 
 impl ReceiveJitter {
-    /// The jitter of the host `host` in the run with the seed `seed`, or none if its processing
-    /// time is constant. Boxed, because most hosts have no jitter.
+    /// The jitter of the host `host`; none if its processing time is constant. Boxed, because most
+    /// hosts have no jitter.
     pub(crate) fn new(kind: &ReceiveKind, seed: &str, host: &str) -> Option<Box<Self>> {
         (kind.jitter > Duration::ZERO).then(|| {
             let stream = Stream::new(seed, &format!("{host}/receive"));

@@ -6,19 +6,20 @@ use netstudy_units::{Duration, Time};
 
 use crate::wiring::ReceiveKind;
 
-/// The limits of an interface. They are a type parameter, so that an interface without limits has
-/// no cost.
+/// The limits of an interface. They are a type parameter, so that interfaces without limits execute
+/// no code for them.
 pub(crate) trait Limits {
-    /// Whether hosts may have [`crate::host::stations`] through which their packets pass.
+    /// Whether packets may have to pass [`crate::host::stations`] of hosts.
     const HAS_STATIONS: bool = false;
 
-    /// The limits of one kind of host.
+    /// The limits of an interface that receives frames as `kind` describes.
     fn new(kind: &ReceiveKind) -> Self;
 
-    /// When a frame starts to leave that is ready at `ready`, if the wire is free at `free_at`.
+    /// When a frame starts to leave: it is ready at `ready`, and the wire is free at `free_at`.
     fn starts(&mut self, ready: Time, free_at: Time) -> Time;
 
-    /// When a frame that arrives at `arrives` is ready for the CPU. None if the ring is full.
+    /// When a frame that arrives at `arrives` is ready for the CPU; none if the frame finds the
+    /// ring full.
     fn take_in(&mut self, arrives: Time) -> Option<Time>;
 
     /// Records that the CPU has handled the frame at `at`.
@@ -48,7 +49,7 @@ impl Limits for Unlimited {
     fn ends(&mut self, _at: Time) {}
 }
 
-/// Handled frames are not removed while fewer descriptors than this are in use.
+/// While fewer descriptors than this are in use, handled frames are not removed from the ring.
 const LOOK_AT_MIN: usize = 16;
 
 /// The limits of a [`ReceiveKind`].
@@ -60,12 +61,12 @@ pub(crate) struct Limited {
     next_start: Time,
     /// When the interface has taken in the last frame.
     taken_in_at: Time,
-    /// For each frame in the ring, when the CPU finishes it. Finished frames are removed only when
-    /// the ring may be full.
+    /// For each frame in the ring, when the CPU will have handled it. Handled frames are removed
+    /// only when `look_at` descriptors are in use.
     ring: Ring<Time>,
-    /// Number of descriptors of handled frames that are not returned to the ring yet.
+    /// Number of handled frames whose descriptors are not returned to the ring yet.
     spent: usize,
-    /// Handled frames are removed once this many descriptors are in use.
+    /// When this many descriptors are in use, handled frames are removed.
     look_at: usize,
 }
 
@@ -103,14 +104,15 @@ impl Limits for Limited {
 }
 
 impl Limited {
-    /// Number of descriptors that hold a frame or are not returned yet. It is too high as long as
-    /// handled frames are not removed.
+    /// Number of descriptors in use: those of frames in the ring, and those not returned yet. An
+    /// upper bound, because the ring may still contain frames that were already handled.
     const fn in_use(&self) -> usize {
         self.ring.len() + self.spent
     }
 
-    /// Removes the frames that the CPU handled by `arrives`, and returns true if no descriptor is
-    /// free then. A descriptor that becomes free at that instant can hold the arriving frame.
+    /// Removes the frames that the CPU has handled by the time `arrives`. Returns whether all
+    /// descriptors are in use at this time. A descriptor that becomes free at that instant can hold
+    /// the arriving frame.
     #[cold]
     #[inline(never)]
     fn is_ring_full(&mut self, arrives: Time) -> bool {
@@ -118,7 +120,8 @@ impl Limited {
         self.ring.drop_first(handled);
         // Descriptors are returned in batches.
         self.spent = (self.spent + handled) % self.refill_frames.max(1);
-        // Twice the number in use, so that each frame is compared about once.
+        // Frames are removed again only at twice this number, so that on average each frame is
+        // compared about once.
         self.look_at = (2 * self.in_use()).max(LOOK_AT_MIN).min(self.ring_frames);
         self.in_use() >= self.ring_frames
     }

@@ -12,7 +12,7 @@ use crate::end_index::EndIndex;
 use crate::snapshot::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
 
-/// The interface of a host: a FIFO onto its link.
+/// The interface of a host: a FIFO that sends frames on a link, and the costs of receiving frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Nic<L = Unlimited> {
     limits: L,
@@ -26,28 +26,29 @@ pub(crate) struct Nic<L = Unlimited> {
     /// Whether receiving takes no time except `receive_latency`.
     receives_at_once: bool,
     jitter: Option<Box<ReceiveJitter>>,
-    /// When the CPU has handled all frames received so far.
+    /// The time at which the CPU has handled all frames received so far.
     cpu_free_at: Time,
     delay: Duration,
     cuts_through: bool,
-    /// Arrival times at the switch and sizes of frames judged ahead of their arrival
-    /// ([`Self::note_ahead`]). Entries of frames that have arrived are removed when the list has
-    /// `look_at` entries, and when no frame is in flight.
+    /// Frames that were judged ahead of their arrival ([`Self::note_ahead`]): when they arrive at
+    /// the switch, and their sizes. Frames that have arrived are removed when the list has
+    /// `look_at` entries, or when a frame is sent while no other is in flight.
     ahead: Ring<(Time, u32)>,
     look_at: usize,
-    /// Sizes of the frames accepted by the transmit queue. The number of frames is not counted separately.
+    /// Sizes of the frames accepted by the transmit queue. They also give the number of frames.
     sent_sizes: FrameSizes,
     sent_bytes: u64,
     queue_drops: u64,
     ring_dropped: Carried,
 }
 
-/// The list `ahead` is cleaned up only when it has at least this many entries. A larger number uses
-/// more cache, because each interface then cycles through more of its list.
+/// Frames that have arrived are removed from the list `ahead` only when it has at least this many
+/// entries. With a larger number, each interface would use more memory for its list, and so more of
+/// the cache.
 const LOOK_AT_MIN: usize = 16;
 
-/// When a switch can judge a frame whose last bit leaves the other end of `link` at `departs`, not
-/// counting the propagation delay.
+/// When a switch can judge a frame that arrives over `link`, not counting the propagation delay.
+/// The last bit of the frame leaves the other end of the link at `departs`.
 #[cfg_attr(not(debug_assertions), inline(always))]
 pub(super) fn judged(link: &Link, cuts_through: bool, departs: Time, frame_bytes: u32) -> Time {
     if !cuts_through {
@@ -89,14 +90,15 @@ impl<L: Limits> Nic<L> {
         self.delay
     }
 
-    /// When the last bit of the last frame sent has left.
+    /// When the last bit of the last frame will have left the interface.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn free_at(&self) -> Time {
         self.transmitter.free_at()
     }
 
-    /// Counters including all frames accepted so far. Received frames are not counted here: the
-    /// network computes them as the frames forwarded to the interface minus [`Self::ring_dropped`].
+    /// Counters. The sent frames are all frames accepted so far. Received frames are not counted
+    /// here: their number is that of the frames forwarded to the interface, minus
+    /// [`Self::ring_dropped`].
     pub(crate) fn counters(&self) -> NicCounters {
         NicCounters {
             sent: Carried { frames: self.sent_sizes.total(), bytes: self.sent_bytes },
@@ -106,25 +108,26 @@ impl<L: Limits> Nic<L> {
         }
     }
 
-    /// Sizes of all frames accepted so far.
+    /// Sizes of all frames accepted for sending so far.
     pub(crate) const fn sent_sizes(&self) -> FrameSizes {
         self.sent_sizes
     }
 
-    /// Sizes of the frames that were judged ahead and arrive at the switch after `time`.
+    /// Sizes of the frames that were judged ahead of their arrival and arrive at the switch after
+    /// `time`.
     pub(crate) fn ahead_of(&self, time: Time) -> impl Iterator<Item = u32> {
         let later = self.ahead.iter().rev().take_while(move |&&(arrival, _)| arrival > time);
         later.map(|&(_, frame_bytes)| frame_bytes)
     }
 
-    /// Minimum time from the moment the CPU has handled a frame until TCP has it.
+    /// Time from the end of the CPU's work on a frame until TCP gets the frame, without jitter.
     pub(crate) const fn receive_latency(&self) -> Duration {
         self.receive_latency
     }
 
-    /// When TCP gets a frame whose last bit left the switch at `departs`, or none if the ring is
-    /// full. One CPU handles the frames in order. It polls as long as it has frames; otherwise it
-    /// waits for an interrupt.
+    /// Receives a frame whose last bit left the switch at `departs`. Returns when TCP gets the
+    /// frame; none if the frame finds the ring full. One CPU handles the frames in order. As long
+    /// as there are frames, the CPU polls; otherwise it waits for an interrupt.
     #[inline]
     pub(crate) fn receive(&mut self, departs: Time, frame_bytes: u32) -> Option<Time> {
         let Some(there) = self.limits.take_in(departs + self.delay) else {
@@ -154,8 +157,9 @@ impl<L: Limits> Nic<L> {
         self.ring_dropped
     }
 
-    /// Sends `segment` at `now`, after the frames `on_the_way` to the switch. None if so many of
-    /// these have not left yet that the transmit queue is full.
+    /// Sends `segment` at `now`. Earlier frames in flight to the switch are in `on_the_way`, or
+    /// were judged ahead. None if the transmit queue is full, because too many of these frames have
+    /// not left yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send(
         &mut self,
@@ -172,7 +176,7 @@ impl<L: Limits> Nic<L> {
         Some(self.transmit(now, to, segment))
     }
 
-    /// Like [`Self::send`], if all frames in flight to the switch were judged ahead.
+    /// Like [`Self::send`], but only if all frames in flight to the switch were judged ahead.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_ahead(
         &mut self,
@@ -186,8 +190,8 @@ impl<L: Limits> Nic<L> {
         Some(self.transmit(now, to, segment))
     }
 
-    /// Combines [`Self::send_ahead`] and [`Self::note_ahead`] for a frame that the caller keeps.
-    /// Returns when the switch can judge the frame.
+    /// Does the same as [`Self::send_ahead`] and [`Self::note_ahead`], but the caller stores the
+    /// frame. Returns when the switch can judge the frame.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_bytes_ahead(&mut self, now: Time, frame_bytes: u32) -> Option<Time> {
         if self.is_full_ahead(now) {
@@ -204,8 +208,7 @@ impl<L: Limits> Nic<L> {
         self.ahead.push_back((frame.arrival, frame.frame_bytes));
     }
 
-    /// Whether the transmit queue is full with frames judged ahead of their arrival. If so, counts
-    /// the drop of the next frame.
+    /// Whether frames that were judged ahead fill the transmit queue. If so, counts a drop.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_full_ahead(&mut self, now: Time) -> bool {
         if self.transmitter.free_at() + self.delay <= now {
@@ -233,8 +236,8 @@ impl<L: Limits> Nic<L> {
         judged(self.transmitter.link(), self.cuts_through, sent, frame_bytes) + self.delay
     }
 
-    /// Whether the transmit queue is full. A frame is still queued if the switch judges it later
-    /// than a frame that leaves now.
+    /// Whether the transmit queue is full. A frame is still queued if it will arrive at the switch
+    /// later than a frame that leaves now.
     #[cold]
     fn is_queue_full(&self, now: Time, on_the_way: &Ring<Frame>) -> bool {
         let left = now + self.delay;
@@ -242,7 +245,7 @@ impl<L: Limits> Nic<L> {
         behind + self.ahead_of(left).count() >= self.queue_frames
     }
 
-    /// Like [`Self::is_queue_full`], for the frames that were judged ahead.
+    /// Like [`Self::is_queue_full`], if all frames in flight were judged ahead.
     #[cold]
     fn is_queue_ahead_full(&mut self, now: Time) -> bool {
         let left = now + self.delay;
@@ -250,7 +253,8 @@ impl<L: Limits> Nic<L> {
             self.ahead.drop_front();
         }
         let under_way = self.ahead.len();
-        // Doubled, so that each entry is examined about once.
+        // The list is searched again only at twice this number, so that on average each entry is
+        // examined about once.
         self.look_at = (2 * under_way).max(LOOK_AT_MIN).min(self.queue_frames);
         let queued = under_way - self.ahead.partition_point(|&(arrival, _)| arrival <= left);
         queued >= self.queue_frames

@@ -1,10 +1,10 @@
-//! Hosts around one switch, in closed form: hosts run ahead of the clock, so the event loop has few
-//! events.
+//! Hosts around one switch, in closed form: hosts run ahead of the clock, so there are few events.
 //!
-//! If only one host sends to an egress, its frames may be sent ahead, that is, judged as soon as
-//! they are sent. This requires that the buffer allows it ([`SwitchBuffer::is_private`]) and that
-//! no earlier frame of the host is in flight. A host that receives frames sent ahead never sends
-//! ahead itself, which ends the recursion.
+//! If an egress gets frames from only one host, this host may send them ahead: the switch judges a
+//! frame as soon as it is sent. There are two more conditions: the buffer must allow it
+//! ([`SwitchBuffer::is_private`]), and no earlier frame of the host may be in flight. The receiver
+//! of a frame that was sent ahead acts at once, within the call that sends the frame. So such a
+//! host never sends ahead itself; otherwise calls could be nested without end.
 
 use core::marker::PhantomData;
 
@@ -31,12 +31,12 @@ use crate::measure::{Measure, Rare};
 use crate::snapshot::{Carried, EndCounters, Frames, NicCounters};
 use crate::wiring;
 
-/// The path between a host and the switch, and the switch port at its end.
+/// The interface of a host, its link to the switch, and the switch port at the other end.
 pub(crate) struct Line<L> {
     nic: Nic<L>,
     /// Frames in flight to the switch.
     to_switch: Ring<Frame>,
-    /// True if the switch may judge frames of this host when the host sends them, before they arrive.
+    /// True if the switch may judge a frame of this host as soon as it is sent, before it arrives.
     sends_ahead: bool,
     /// The destination of all frames of the host, if it has only one connection.
     only: Option<Destination>,
@@ -45,9 +45,9 @@ pub(crate) struct Line<L> {
     at: CableEnd,
 }
 
-/// Destination of a frame. For a host with one connection, the destination is known without reading
-/// the frame, which is no longer in the cache by then. So dependent loads need not wait for the
-/// frame.
+/// Destination of a frame. If a host has only one connection, its destination is stored with the
+/// host, for speed: the frame is often no longer in the cache, so reading the destination from the
+/// frame would delay everything that depends on it.
 #[derive(Clone, Copy)]
 struct Destination {
     host: u32,
@@ -63,10 +63,11 @@ struct Switch<B, O> {
 
 /// Hosts around one switch with the buffer architecture `B`; the interfaces have the limits `L`.
 pub(crate) struct Star<B, L, O> {
-    /// The ports with frames in flight to the switch, by the arrival time of the first frame.
+    /// The ports that have frames in flight to the switch, ordered by the arrival time of their
+    /// first frame.
     arrivals: EventQueue,
-    /// The host of each end, by [`EndIndex`]. Densely packed, because it is read first for each
-    /// frame.
+    /// For each [`EndIndex`], the host at this end. A separate array, because a small one stays in
+    /// the cache, and it is the first thing that is read for each frame.
     host_of: Box<[u32]>,
     switch: Switch<B, O>,
     arbitration: Stream,
@@ -75,12 +76,12 @@ pub(crate) struct Star<B, L, O> {
     limits: PhantomData<L>,
 }
 
-/// The star as the network of a host that receives a frame sent ahead: this host's own frames are
-/// not sent ahead.
+/// The network that a host uses when it acts on a frame that was sent ahead. It is the same star,
+/// but does not send the host's own frames ahead.
 struct Behind<'a, B, L, O>(&'a mut Star<B, L, O>);
 
 impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
-    /// Describes the arrival of a frame to the buffer.
+    /// Describes the arrival of a frame, as input of the buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn arrival(&self, ingress: usize, egress: usize, frame: &Frame) -> Arrival {
         Arrival {
@@ -92,9 +93,10 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         }
     }
 
-    /// Judges a frame for the port `egress` of the host with the `line`. The frame must have
-    /// arrived, or nothing else may influence its arrival. Returns when the host's TCP gets the
-    /// frame, or none if the frame is dropped or the time is not known yet.
+    /// Judges a frame for the port `egress` of the host with the `line`. Either the frame has
+    /// arrived, or nothing that happens before its arrival can change what the switch does. Returns
+    /// when the TCP of the host gets the frame; none if the frame is dropped, or if the time is not
+    /// known yet.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge<L: Limits>(
         &mut self,
@@ -110,8 +112,8 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         if verdict == Verdict::Dropped {
             line.port.frames_dropped += 1;
             line.port.bytes_dropped += u64::from(frame.frame_bytes);
-            // Counted with its time, because the frame may be judged before the clock has reached
-            // its arrival.
+            // The drop is recorded with its time, because the clock may not have reached the
+            // arrival of the frame yet.
             measure.count(frame.arrival, Rare::Drop(line.at.far().number(), frame.frame_bytes));
             self.tracer.note(TracePoint::Dropped(egress), frame.arrival, frame);
             return None;
@@ -128,8 +130,8 @@ impl<B: SwitchBuffer<Frame>, O: Tracer> Switch<B, O> {
         }
     }
 
-    /// Passes a frame to the host behind the port `egress`; its last bit leaves the port at
-    /// `departs`. Returns when the host's TCP gets the frame, or none if the ring is full.
+    /// Passes a frame to the host behind the port `egress`. Its last bit leaves the port at
+    /// `departs`. Returns when the TCP of the host gets the frame; none if the ring is full.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_in<L: Limits>(
         &mut self,
@@ -240,7 +242,8 @@ impl<B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Star<B, L, O> {
         }
     }
 
-    /// The outlet for segments of the host `host` that are judged only on arrival at the switch.
+    /// An outlet that does not send ahead: segments of the host `host` are judged when they arrive
+    /// at the switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet_behind<'a>(
         &'a mut self,
@@ -272,8 +275,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
         let mut frame = line.nic.send_ahead(now, from.peer(), segment)?;
         let left_at = Some(line.nic.free_at());
         let egress = self.host_of[frame.to.index()] as usize;
-        // Frames from other hosts may still precede this frame at its egress, so it is judged only
-        // on arrival.
+        // Frames from other hosts may still reach the egress before this frame, so it is judged
+        // only on arrival.
         if !self.switch.buffer.is_private(&self.switch.arrival(host, egress, &frame)) {
             self.outlet_behind(line, now, host, from).put(frame);
             return left_at;
@@ -358,7 +361,8 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for St
 
 impl<L: Limits> Line<L> {
     /// Counters of the interface at `now`. `held` are the frames for the interface that the switch
-    /// still holds. Received frames may be ahead of `now`, like the host.
+    /// still holds. The counts of received frames may include frames later than `now`, because the
+    /// host may be ahead of the clock.
     fn counters(&self, now: Time, held: &Carried) -> NicCounters {
         let leaves = now + self.nic.delay();
         let later = self.to_switch.iter().rev().take_while(|frame| frame.arrival > leaves);
@@ -381,12 +385,12 @@ impl<L: Limits> Line<L> {
         self.nic.sent_sizes().without(self.on_the_way())
     }
 
-    /// Sizes of the frames that the switch has not judged yet.
+    /// Sizes of the frames sent by the interface that the switch has not judged yet.
     fn on_the_way(&self) -> impl Iterator<Item = u32> {
         self.to_switch.iter().map(|frame| frame.frame_bytes)
     }
 
-    /// The lines of all hosts. Hosts send ahead only if `sends_ahead`, and only if they may.
+    /// The lines of all hosts. If `sends_ahead`, those hosts send ahead that may do so.
     pub(crate) fn all(
         star: &wiring::Star<'_>,
         seed: &str,
@@ -407,7 +411,7 @@ impl<L: Limits> Line<L> {
     }
 }
 
-/// An outlet through the line of the host `host` at `now`, for segments to the end `to`.
+/// An outlet for segments that the host `host` sends at `now` to the connection end `to`.
 struct LineOutlet<'a, L> {
     line: &'a mut Line<L>,
     arrivals: &'a mut EventQueue,
@@ -417,7 +421,7 @@ struct LineOutlet<'a, L> {
 }
 
 impl<L> LineOutlet<'_, L> {
-    /// Queues a frame in flight to the switch.
+    /// Adds a frame to those in flight to the switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, frame: Frame) {
         if self.line.to_switch.is_empty() {
@@ -438,7 +442,7 @@ impl<L: Limits> Outlet for LineOutlet<'_, L> {
     }
 }
 
-/// For each host with exactly one connection: the destination of all its frames.
+/// For each host: the destination of its frames if it has exactly one connection, otherwise none.
 fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Destination>> {
     let mut counts = vec![0; hosts];
     let mut only = vec![None; hosts];
@@ -452,8 +456,8 @@ fn only_destinations(hosts: usize, connections: &[[usize; 2]]) -> Vec<Option<Des
     only
 }
 
-/// Which hosts may send ahead: a host that is the only sender to each of its peers, if none of
-/// these peers sends ahead.
+/// Which hosts may send ahead. A host may if each of its peers has no other peer, and none of its
+/// peers sends ahead.
 fn who_sends_ahead(hosts: usize, connections: &[[usize; 2]]) -> Vec<bool> {
     let mut peers = vec![Vec::new(); hosts];
     for &[one, other] in connections {

@@ -1,4 +1,4 @@
-//! Trace points of frames, for tests that compare the two modes.
+//! Trace points of frames, for tests that compare the closed form with the event-driven simulation.
 
 use netstudy_units::Time;
 
@@ -20,7 +20,7 @@ pub(crate) enum TracePoint {
     Delivered(usize),
 }
 
-/// Gets every trace point of every frame. With the tracer `()`, the calls compile to nothing.
+/// Gets every trace point of every frame. The tracer `()` does nothing and costs no time.
 pub(crate) trait Tracer {
     /// Whether trace points are reported.
     const TRACES: bool = true;

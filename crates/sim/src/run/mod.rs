@@ -27,19 +27,19 @@ use crate::workloads::{self, Applications, Stage, for_workload};
 
 /// Progress of a run.
 pub trait Progress {
-    /// Reports that `packets` more data packets, without retransmissions, have been carried.
-    /// Returns whether to go on.
+    /// Reports that `packets` further data packets have been carried, not counting retransmissions.
+    /// Returns whether the run may go on.
     fn carried(&mut self, packets: u64) -> ControlFlow<()>;
 }
 
-/// Simulates one run. A run that cannot start, or does not end, gives a record too.
+/// Simulates one run. If the run cannot start or does not end, the record has the error.
 #[must_use]
 pub fn run(run: &records::Run, progress: &mut dyn Progress) -> RunRecord {
     let manner = Manner { mode: None, all_steps: false, sends_ahead: true, tracer: () };
     carry_out(run, manner, progress).unwrap_or_else(|error| record::of_failure(run, error))
 }
 
-/// Number of data packets that a run carries if none is lost, including the warm-up; 0 if its
+/// Number of data packets that a run carries if no packet is lost, including the warm-up. 0 if its
 /// phases end after a time.
 #[must_use]
 pub fn useful_packets(run: &records::Run) -> u64 {
@@ -51,13 +51,14 @@ pub fn useful_packets(run: &records::Run) -> u64 {
     workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
-/// How a run is simulated. The counters of the run do not depend on this.
+/// How a run is simulated. The results do not depend on this.
 pub(crate) struct Manner<O> {
-    /// The mode; none: closed form if the network has one, otherwise per hop.
+    /// The mode. If none: closed form for a network that has one, otherwise per hop.
     pub(crate) mode: Option<Mode>,
-    /// If not in closed form: every hop is simulated step by step.
+    /// If per hop: every hop is event-driven, even if it has a closed form.
     pub(crate) all_steps: bool,
-    /// In closed form: frames are judged as soon as they are sent, wherever that is possible.
+    /// If in closed form: switches judge frames as soon as they are sent, wherever this is
+    /// possible.
     pub(crate) sends_ahead: bool,
     /// Gets every trace point.
     pub(crate) tracer: O,
@@ -161,7 +162,8 @@ impl Setting<'_> {
     ) -> Result<Outcome, String> {
         let Self { run, wiring, star, connections, .. } = *self;
         let packets = workloads::of(run).packets_per_sample(run);
-        // Sampled queues must not include frames that are judged ahead of their arrival.
+        // If queues are sampled, they must not include frames that were judged ahead of their
+        // arrival.
         let is_at_ports = |one: &records::Instrument| {
             matches!(one.kind, InstrumentKind::Ports | InstrumentKind::Snmp)
         };
@@ -208,8 +210,8 @@ struct Execution<'a, T, O> {
 }
 
 impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
-    /// Selects the code for the network, the interface limits and the buffer once, so that nothing
-    /// is left to select per packet.
+    /// Selects, once per run, the code that is compiled for this kind of network, interface limits
+    /// and buffer. So the code for a packet need not check their kinds.
     fn run(self) -> Result<Outcome, String> {
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),

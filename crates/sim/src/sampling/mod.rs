@@ -1,10 +1,11 @@
 //! Instruments: counters read at an interval of virtual time.
 //!
-//! A sampler changes no state. If an instrument samples switch ports, no frame is judged before it
-//! arrives, so queues and counters of ports are exact at the sampled time. Hosts around a star
-//! still run ahead of the clock: a sample of a host or its connections may include the effects of
-//! frames that are still queued at the switch or on the wire to the host. Retransmissions and
-//! timeouts that happen later are subtracted. In other networks all samples are exact.
+//! Taking a sample does not change the simulation. If an instrument samples switch ports, frames
+//! are judged only when they arrive, so queues and counters of ports are exact at the time of the
+//! sample. The hosts of a star still run ahead of the clock: a sample of a host or its connections
+//! may include effects of frames that are still at the switch or on the wire to the host at the
+//! time of the sample. Retransmissions and timeouts later than this time are subtracted. In other
+//! networks all samples are exact.
 
 mod reading;
 
@@ -29,30 +30,31 @@ pub(crate) struct Sampler {
     subjects: Vec<Subject>,
 }
 
-/// A subject that a sampler reads, with one column per quantity.
+/// A port, connection, host or interface that a sampler reads, with one column for each quantity.
 struct Subject {
     port: Option<String>,
-    /// A row of the workload's connections.
+    /// The index of the connection among those of the workload.
     connection: Option<u32>,
     source: Source,
     columns: BTreeMap<&'static str, Vec<Option<u64>>>,
 }
 
-/// The source of a subject's values.
+/// Where the values of a subject come from.
 enum Source {
     /// The port of a switch at this end of a link.
     Port(usize),
     /// This end of a connection.
     Connection(EndIndex),
-    /// A host: its members of the wiring, the link ends of its interfaces, its CPUs and its node.
+    /// A host: its members in the wiring, the link ends of its interfaces, its CPUs and its node.
     Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus>, node: usize },
-    /// The interface at this end of a link, with the node of its host and its number at that host.
+    /// An interface: its link end, and (if known) the node of its host with the interface's number
+    /// there.
     Interface(usize, Option<(usize, usize)>),
 }
 
 impl Sampler {
-    /// Creates the sampler for an instrument of a plan, in a network with these connections of the
-    /// workload between members, or returns why this is impossible.
+    /// Creates the sampler for an instrument of a plan, or returns why this is impossible.
+    /// `connections` are the workload's connections, as pairs of members.
     pub(crate) fn new(
         instrument: &records::Instrument,
         wiring: &Wiring,
@@ -77,8 +79,8 @@ impl Sampler {
             ));
         }
         let subjects = match kind {
-            // An SNMP poll reads the counters of the ports. The frames of the poll itself, at an
-            // idle port, are not modeled.
+            // An SNMP poll reads the counters of the ports. The frames that a real poll sends over
+            // its own port are not modeled.
             InstrumentKind::Ports | InstrumentKind::Snmp => ports(wiring, node, port.as_deref())?,
             InstrumentKind::Tcp => ends(wiring, node, connections),
             InstrumentKind::Host => hosts(wiring, node),
@@ -150,7 +152,7 @@ fn ports(wiring: &Wiring, node: &str, name: Option<&str>) -> Result<Vec<Subject>
     Ok(found)
 }
 
-/// The ends of the workload's connections that are at a node.
+/// The ends, at a node, of the workload's connections.
 fn ends(wiring: &Wiring, node: &str, connections: &[[usize; 2]]) -> Vec<Subject> {
     let all = connections.iter().zip(0..).flat_map(|(members, row)| {
         [0, 1].map(|side| (members[side], row, EndIndex(2 * row + side as u32)))

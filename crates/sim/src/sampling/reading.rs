@@ -31,8 +31,8 @@ impl Snapshot {
 /// The value in `TCP_INFO` of Linux for an unlimited slow start threshold.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// The values of a connection that the agent reads on real hosts, as far as the simulator has them.
-/// A round-trip time without a sample is missing.
+/// The values of a connection. They are the same that the agent reads on real hosts, as far as the
+/// simulator has them. Round-trip times are missing as long as there is no sample of them.
 fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64>); 13] {
     let us = |time: Option<Duration>| time.map(|time| time.as_ps() / 1_000_000);
     let (rtt, window) = (tcp.rtt(), tcp.window());
@@ -54,7 +54,7 @@ fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64
 }
 
 /// Counters of one end of a flow, summed over the data connection and its control connection. The
-/// application's bytes count only data; TCP's bytes include commands.
+/// byte counts of the application include only data; those of TCP include commands too.
 struct FlowCounters {
     tcp: Counters,
     bytes_acknowledged: u64,

@@ -1,10 +1,11 @@
-//! File transfers by FTP: hosts that run the sessions of `netstudy_workload::ftp` over simulated
-//! connections.
+//! File transfers by FTP: clients and servers that run the sessions of `netstudy_workload::ftp`
+//! over simulated connections.
 //!
-//! A flow has two connections: one for data, which is opened anew for each file, and one for commands and
-//! replies. An application numbers all its data connections first, then the control connections in the same
-//! order. Simulated TCP carries only byte counts. The text is in the [`ControlText`] of the flow,
-//! from which an end takes as many bytes as have arrived.
+//! A flow has two connections: a data connection, which is opened anew for each file, and a control
+//! connection for commands and replies. In each application, the data connections have the lowest
+//! numbers; the control connections follow in the same order. Simulated TCP carries only byte
+//! counts. The text is in the [`ControlText`] of the flow. When bytes arrive at an end, it takes
+//! the same number of bytes from this text.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -20,17 +21,18 @@ use netstudy_workload::{Action, ClientOrServer, Sample, Traffic};
 
 use crate::host::files::{Carrier, CarrierStep};
 
-/// Client or server of files.
+/// The client or the server of file transfers.
 pub(super) type FtpHost = ClientOrServer<ClientHost, ServerHost>;
 
-/// Name of the file, the same as with agents.
+/// Name of the file. Agents use the same name.
 const FILE_NAME: &str = "data";
-/// The port of a data connection. Listeners are found by flow, so the number does not matter.
+/// The address of a data connection. Its value does not matter, because the simulator finds the
+/// listener by the flow.
 const DATA_AT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 49_152);
 /// Both ends are simulated here, so a protocol error is a bug.
 const KEEPS_TO_PROTOCOL: &str = "both ends keep to the protocol";
 
-/// The file of all transfers of a run.
+/// The file that all transfers of a run carry.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct File {
     pub(super) bytes: u64,
@@ -38,7 +40,7 @@ pub(super) struct File {
     pub(super) is_put: bool,
 }
 
-/// The text in flight on a control connection: from the client, and from the server.
+/// The text in flight on a control connection: that from the client, then that from the server.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ControlText(Rc<RefCell<[VecDeque<u8>; 2]>>);
 
@@ -46,19 +48,20 @@ const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
 impl ControlText {
-    /// Adds text sent by the end `side`. Returns its number of bytes.
+    /// Adds text that the end `side` sends. Returns the number of bytes.
     fn say(&self, side: usize, text: &str) -> u64 {
         self.0.borrow_mut()[side].extend(text.as_bytes());
         text.len() as u64
     }
 
-    /// Takes `bytes` more bytes of the text sent by the end `side`, which its peer receives.
+    /// Takes the next `bytes` bytes of the text from the end `side`, because they have arrived at
+    /// its peer.
     fn hear(&self, side: usize, bytes: u64) -> Vec<u8> {
         self.0.borrow_mut()[side].drain(..bytes as usize).collect()
     }
 }
 
-/// Actions that are decided but not yet polled, and the time of the last event.
+/// Actions that the driver has not fetched yet, and the time of the last event.
 #[derive(Debug, Default)]
 struct Pending {
     actions: VecDeque<Action>,
@@ -80,7 +83,7 @@ impl Pending {
     }
 }
 
-/// The sessions of a client.
+/// A client, with the session of each flow.
 pub(super) struct ClientHost {
     client: FtpClient,
     flows: Vec<ClientFlow>,
@@ -97,7 +100,7 @@ struct ClientFlow {
 }
 
 impl ClientHost {
-    /// A client with one flow for each of `flows`.
+    /// A client with these flows.
     pub(super) fn new(config: FtpConfig, file: File, flows: Vec<(ControlText, Carrier)>) -> Self {
         let session = || {
             let login = Login { user: "netstudy".to_owned(), password: "netstudy".to_owned() };
@@ -122,7 +125,7 @@ impl ClientHost {
         self.flows.len() as u32 + flow
     }
 
-    /// The flow of a connection, if it is a control connection.
+    /// The flow to which a control connection belongs; none for a data connection.
     fn flow_controlled(&self, connection: u32) -> Option<u32> {
         connection.checked_sub(self.flows.len() as u32)
     }
@@ -165,7 +168,7 @@ impl ClientHost {
         }
     }
 
-    /// Makes the next due step of any carrier. Returns whether there was one.
+    /// Makes one step of a carrier, if any is due. Returns whether a step was made.
     fn carry(&mut self, now: Time) -> bool {
         for (connection, flow) in (0..).zip(&mut self.flows) {
             let Some(step) = flow.carrier.poll(now) else { continue };
@@ -198,7 +201,7 @@ impl Traffic for ClientHost {
     fn next_action(&self) -> Time {
         let carriers = self.flows.iter().map(|flow| flow.carrier.next_step());
         let timed = carriers.min().unwrap_or(Time::NEVER).min(self.client.next_action());
-        // Actions caused by an event are due at the time of the event.
+        // Actions that an event causes are due at the time of this event.
         self.pending.due().min(timed.max(self.pending.now))
     }
 
@@ -254,7 +257,7 @@ impl Traffic for ClientHost {
     }
 }
 
-/// The sessions of a server.
+/// A server, with the session of each flow.
 pub(super) struct ServerHost {
     sessions: Vec<Session>,
     file: File,
@@ -274,7 +277,7 @@ struct Session {
 }
 
 impl ServerHost {
-    /// A server with one session for each of `flows`.
+    /// A server with these flows.
     pub(super) fn new(file: File, flows: Vec<(ControlText, Carrier)>) -> Self {
         let session = |(text, carrier)| {
             let (machine, greeting) = ServerSession::new();
@@ -295,7 +298,7 @@ impl ServerHost {
         self.pending.actions.push_back(Action::Write { connection, bytes });
     }
 
-    /// Answers the lines that have arrived, until the session is busy.
+    /// Answers the command lines that have arrived, until one of them makes the session busy.
     fn take_lines(&mut self, number: usize) {
         loop {
             let session = &mut self.sessions[number];
@@ -348,7 +351,7 @@ impl ServerHost {
         self.say(number, &reply);
     }
 
-    /// Makes the next due step of any carrier. Returns whether there was one.
+    /// Makes one step of a carrier, if any is due. Returns whether a step was made.
     fn carry(&mut self, now: Time) -> bool {
         for (number, session) in self.sessions.iter_mut().enumerate() {
             let Some(step) = session.carrier.poll(now) else { continue };

@@ -53,7 +53,7 @@ impl Workload for Incast {
         tables.iteration = Some(IterationSamples { dropped_packets, ..sampled.iterations.clone() });
     }
 
-    /// The time from request to answer.
+    /// For each connection: the total time for which the client waited for requested data.
     fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
         let receiving = outcome.grown(cast, &|connection| connection.receiving.as_ps());
         receiving.iter().map(|ps| ps / 1000).collect()
@@ -79,7 +79,7 @@ impl Applications for Incast {
     }
 }
 
-/// The configuration of an incast, or an error if the run does not fit.
+/// The configuration of an incast, or an error if the plan of the run is invalid.
 fn config(run: &records::Run, incast: &Incast) -> Result<IncastConfig, String> {
     let plan = phase_plan(run)?;
     let warmup_iterations = plan.warmup.map_or(Ok(0), counted)?;

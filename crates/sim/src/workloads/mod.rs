@@ -1,5 +1,5 @@
 //! The workloads that the simulator can run, one file each. The rest of this crate uses only the
-//! traits here and names no workload.
+//! traits of this module and does not depend on particular workloads.
 
 mod ftp;
 mod incast;
@@ -18,18 +18,18 @@ use crate::measure::outcome::{Outcome, Sampled};
 use crate::phases::PhasePlan;
 use crate::wiring::Wiring;
 
-/// A workload of a plan: its participants, its size, and its part of a record.
+/// A workload of a plan: its participants, its size, and what it adds to a record.
 pub(crate) trait Workload {
     /// Participants and connections, or an error if the roles do not fit.
     fn cast(&self) -> Result<Cast, String>;
 
-    /// Number of samples, over all connections, that a count of 1 in a phase means; 0 if the roles
-    /// do not fit.
+    /// Number of samples, over all connections, in a phase that ends after a count of 1; 0 if the
+    /// roles do not fit.
     fn samples_per_count(&self) -> u64 {
         self.cast().map_or(0, |cast| cast.connections.len() as u64)
     }
 
-    /// Number of data packets of a sample without loss; 0 if a sample has no fixed size.
+    /// Number of data packets of a sample if no packet is lost; 0 if samples have no fixed size.
     fn packets_per_sample(&self, run: &records::Run) -> u64;
 
     /// Whether the bytes of each connection are sampled every second.
@@ -42,7 +42,7 @@ pub(crate) trait Workload {
         false
     }
 
-    /// Whether applications use CPU time of a host, independently of the cost of packets.
+    /// Whether applications use CPU time of a host even if packets cost none.
     fn works_at(&self, _host: &str) -> bool {
         false
     }
@@ -55,18 +55,20 @@ pub(crate) trait Workload {
     /// Adds the workload's own tables to the tables of a record.
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples);
 
-    /// How long each connection was busy in the measuring phase. By default the whole phase, which
-    /// is right if the phase ends after a time or the client determines the request rate.
+    /// How long each connection was busy in the measuring phase. The default is the length of the
+    /// phase. This is right if the phase ends after a time, or if the client determines the rate of
+    /// requests.
     fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
         vec![outcome.took().as_ns(); cast.connections.len()]
     }
 }
 
-/// The applications of a workload. A separate trait, because the path of a packet is compiled for
-/// the type of the applications, so [`Workload`] could not be a trait object.
+/// The applications of a workload. The packet path is compiled separately for each type of
+/// application, so this trait has a generic function. It is separate from [`Workload`], because a
+/// trait with generic functions cannot be a trait object.
 pub(crate) trait Applications: Workload {
-    /// Creates the clients and then the servers, and runs them on `stage`. An error if the run does
-    /// not fit.
+    /// Creates the clients, then the servers, and runs them on `stage`. Returns an error if the
+    /// plan of the run is invalid.
     fn perform<S: Stage>(
         &self,
         run: &records::Run,
@@ -89,7 +91,7 @@ pub(crate) trait Stage {
         self.perform_and(applications, |_, _, _| {})
     }
 
-    /// Runs the applications; `add` completes the tables of samples and the checks of the record.
+    /// Runs the applications. Afterwards, `add` may add tables of samples and checks to the record.
     fn perform_and<T: Traffic + 'static>(
         self,
         applications: Vec<T>,
@@ -121,20 +123,21 @@ pub(crate) fn cast(run: &records::Run) -> Result<Cast, String> {
     Ok(if run.probe.is_some() { cast.with_probes() } else { cast })
 }
 
-/// The phases of a run, or an error if they do not fit.
+/// The phases of a run, or an error if the plan combines them wrongly.
 pub(crate) fn phase_plan(run: &records::Run) -> Result<PhasePlan, String> {
     PhasePlan::new(run, of(run).has_application())
 }
 
-/// Number of data packets of a message, with the smallest MTU of the network.
+/// Number of data packets of a message with this number of bytes, for the smallest MTU in the
+/// network.
 fn packets_of(run: &records::Run, bytes: u64) -> u64 {
     let headers = Segment::BASE_HEADER_BYTES + Segment::TIMESTAMPS_BYTES;
     let mtu = run.network.links.iter().map(|link| link.mtu_bytes).min().unwrap_or(1500);
     bytes.div_ceil(u64::from(mtu.saturating_sub(headers).max(1)))
 }
 
-/// Creates the applications: `client` gets a participant and its number of connections, `server` a
-/// participant.
+/// Creates the applications. `client` is called with the number of a participant and the number of
+/// its connections, `server` with the number of a participant.
 fn clients_and_servers<C, S>(
     roles: &Roles,
     cast: &Cast,
@@ -148,9 +151,9 @@ fn clients_and_servers<C, S>(
     clients_first.chain(servers).collect()
 }
 
-/// Boxes the applications, like in a probed workload, so that the path of a packet is compiled only
-/// once for all boxed workloads. For workloads with small messages, where the path of packets is
-/// not the main cost.
+/// Boxes the applications, so that the packet path is compiled only once for all workloads with
+/// boxed applications (including probed ones). Meant for workloads with small messages, where most
+/// time is not spent in the packet path.
 fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>> {
     applications.into_iter().map(|one| Box::new(one) as Box<dyn Application>).collect()
 }

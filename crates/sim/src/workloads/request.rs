@@ -19,7 +19,7 @@ impl Workload for Request {
         packets_of(run, self.request_bytes) + packets_of(run, self.response_bytes)
     }
 
-    /// The histograms of latencies are not added here, because every record has them: a probe needs
+    /// Histograms of latencies are not added here, because every record gets them: a probe needs
     /// them too.
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
         tables.second = Some(sampled.seconds.clone());

@@ -34,7 +34,7 @@ impl Workload for Transfer {
         self.size_bytes.map_or(0, |bytes| ways * packets_of(run, bytes))
     }
 
-    /// Additionally for files: all of them are complete, and their number is as planned.
+    /// Transfers of files have another law: all files are complete, and their number is as planned.
     fn check(&self, run: &records::Run, cast: &Cast, outcome: &Outcome) -> Check {
         let (Some(_), Some(bytes)) = (self.ftp, self.size_bytes) else {
             return laws::nothing_is_owed(outcome);
@@ -57,7 +57,8 @@ impl Workload for Transfer {
         tables.second = Some(sampled.seconds.clone());
     }
 
-    /// If the phase ends after a count of transfers: the total time of the connection's transfers.
+    /// If the phase ends after a count of transfers: for each connection, the total time of its
+    /// transfers.
     fn busy_ns(&self, cast: &Cast, outcome: &Outcome) -> Vec<u64> {
         if outcome.is_timed {
             return vec![outcome.took().as_ns(); cast.connections.len()];
@@ -87,7 +88,7 @@ impl Applications for Transfer {
     }
 }
 
-/// Clients and servers that transfer data on the connection of the request.
+/// Clients and servers that transfer data on the connection on which it was requested.
 fn streams(
     work: &Transfer,
     run: &records::Run,
@@ -110,14 +111,14 @@ fn streams(
             pause: Duration::from_ns(work.pause_ns),
             phases: phases(run, &work.roles)?,
         };
-        // Checked here, because the number of connections differs between clients.
+        // Each configuration is checked, because the number of connections differs between clients.
         config.check()?;
         Ok(TransferClient::new(&config))
     };
     clients_and_servers(&work.roles, cast, client, |_| Ok(TransferServer::new(shape)))
 }
 
-/// Clients and servers of files by FTP.
+/// Clients and servers that transfer files by FTP.
 fn files(
     work: &Transfer,
     ftp: records::Ftp,
@@ -174,15 +175,15 @@ fn files(
     })
 }
 
-/// Payload of a chunk of a stream, the same as with agents.
+/// Payload of a chunk of a stream. Agents use the same size.
 const CHUNK_BYTES: u64 = 65_536;
-/// Data requested in addition to the capacity of a path: at least four chunks, and at least the
-/// data that the path carries in this time, so that no end is ever idle.
+/// In addition to what a path can hold, clients request the data that the path carries in this
+/// time, but at least four chunks, so that no end is ever idle.
 const TURN: Duration = Duration::from_ms(1);
 
-/// A stream is a series of chunks. Enough chunks are requested ahead to keep each connection's path
-/// full: twice the smaller of the path's capacity and the window, plus the spare data of [`TURN`].
-/// Agents do the same.
+/// A stream is a series of chunks. The client requests chunks ahead, so that the path of each
+/// connection is always full. The data requested ahead is twice the capacity of the path (or twice
+/// the window, if that is smaller), plus the data of [`TURN`]. Agents do the same.
 fn stream(run: &records::Run, wiring: &Wiring) -> TransferSize {
     let window = run.network.groups.iter().map(|group| group.tcp.receive_buffer_bytes).max();
     let window = u64::from(window.unwrap_or(0));

@@ -1,5 +1,5 @@
-//! The SNMP agent of the emulated switch: a request in, a response out (RFC 3416). Its only state
-//! are names. Counters are read at the time of the request, so there is no refresh interval.
+//! The SNMP agent of the emulated switch: it turns a request into a response (RFC 3416). It stores
+//! only names. Counters are read when a request comes, so there is no refresh interval.
 
 use snmp2::{MessageType, Pdu, Version};
 
@@ -9,21 +9,22 @@ use crate::oids::{
     SYS_OBJECT_ID, SYS_SERVICES, SYS_UP_TIME, SYSTEM, joined,
 };
 
-/// Maximum octets of a response apart from bindings and community: the headers of message and PDU.
+/// Largest size of the message and PDU headers of a response, without bindings and community.
 const AROUND_BYTES: usize = 40;
 /// Maximum number of names in one request.
 const NAMES_MAX: usize = 128;
-/// ifSpeed of an interface that exceeds its range (RFC 2863, 6).
+/// The value of ifSpeed for an interface that is too fast for its 32 bits (RFC 2863, 6).
 const FASTER: u32 = u32::MAX;
-/// `ethernetCsmacd` (IANAifType-MIB).
+/// The ifType `ethernetCsmacd` (IANAifType-MIB).
 const ETHERNET: i32 = 6;
-/// `up` of ifAdminStatus and ifOperStatus.
+/// The value `up` of ifAdminStatus and ifOperStatus.
 const UP: i32 = 1;
-/// `valid` of etherStatsStatus.
+/// The value `valid` of etherStatsStatus.
 const VALID: i32 = 1;
-/// sysServices of a device that forwards frames: 2^(2-1) (RFC 3418, 2).
+/// The value of sysServices for a device that forwards frames (layer 2): 2^(2-1) (RFC 3418, 2).
 const BRIDGE: i32 = 2;
-/// Errors of a response (RFC 3416, 3): too long; no object can be set.
+/// Error codes of a response (RFC 3416, 3). First: the response is too long. Second: objects cannot
+/// be set.
 const TOO_BIG: u8 = 1;
 const NOT_WRITABLE: u8 = 17;
 
@@ -35,25 +36,25 @@ pub struct Agent {
     description: String,
 }
 
-/// State of the switch at the time of a request.
+/// Counters and properties of the switch at the time of a request.
 #[derive(Clone, Debug, Default)]
 pub struct View<'a> {
-    /// Time since it was ready, in hundredths of a second.
+    /// Time since the switch was ready, in hundredths of a second.
     pub uptime_cs: u32,
     /// Its ports; the port at index n has the ifIndex n + 1.
     pub ports: Vec<PortView<'a>>,
 }
 
-/// State of a port at the time of a request.
+/// Counters and properties of a port at the time of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PortView<'a> {
-    /// Its name.
+    /// Name of the port.
     pub name: &'a str,
-    /// The node at the other end of its link.
+    /// The node at the other end of the link.
     pub alias: &'a str,
     /// Largest IP packet.
     pub mtu_bytes: u32,
-    /// Its rate.
+    /// The port's bit rate.
     pub rate_bps: u64,
     /// The switch's Ethernet address.
     pub mac: [u8; 6],
@@ -90,13 +91,13 @@ struct Object {
 
 #[derive(Clone, Copy)]
 enum Source {
-    /// One instance, 0.
+    /// The object has one instance, number 0.
     Scalar(fn(&Agent, &View<'_>) -> Value),
-    /// One instance per port, from 1 on.
+    /// The object has one instance per port, numbered from 1.
     Column(fn(&PortView<'_>, u32) -> Value),
 }
 
-/// In ascending order of their names.
+/// All objects, in ascending order of their names.
 const OBJECTS: &[Object] = &[
     scalar(&SYSTEM, SYS_DESCR, |agent, _| Value::Text(agent.description.clone())),
     scalar(&SYSTEM, SYS_OBJECT_ID, |_, _| Value::Object(vec![0, 0])),
@@ -185,7 +186,7 @@ const fn integer(number: u32) -> Value {
     Value::Integer(number.cast_signed())
 }
 
-/// The low 32 bits of a counter, which wraps.
+/// The low 32 bits of a counter, as a counter that wraps.
 const fn low(count: u64) -> Value {
     Value::Counter32(count as u32)
 }
@@ -216,8 +217,8 @@ impl Object {
         }
     }
 
-    /// The instance part of a name, after the object's own name; none: the name is of another
-    /// object.
+    /// If `name` is an instance of this object, returns the numbers that follow the object's own
+    /// name. Otherwise returns none.
     fn instance_of<'a>(&self, name: &'a [u32]) -> Option<&'a [u32]> {
         let (number, rest) = name.strip_prefix(self.prefix)?.split_first()?;
         (*number == self.number).then_some(rest)
@@ -235,8 +236,8 @@ impl Agent {
         }
     }
 
-    /// The response to a request, of at most `room_bytes`; none: the request is not `SNMPv2c` or
-    /// has a wrong community, and gets no answer (RFC 3416, 4.2; RFC 3584, 5.2.1).
+    /// The response to a request, at most `room_bytes` long. None: the request gets no answer
+    /// because it is not `SNMPv2c` or has a wrong community (RFC 3416, 4.2; RFC 3584, 5.2.1).
     #[must_use]
     pub fn answer(&self, request: &[u8], view: &View<'_>, room_bytes: usize) -> Option<Vec<u8>> {
         let pdu = Pdu::from_bytes(request).ok()?;
@@ -270,7 +271,7 @@ impl Agent {
         Some(ber::response(&self.community, pdu.req_id, error, &bindings))
     }
 
-    /// Answers a bulk request with as many bindings as fit (RFC 3416, 4.2.3).
+    /// Answers a bulk request with as many bindings as there is room for (RFC 3416, 4.2.3).
     fn bulk(
         &self,
         names: &[Vec<u32>],
@@ -296,7 +297,7 @@ impl Agent {
             }
         }
         let mut repeated = repeated.to_vec();
-        // The RFC lets it end early once all names are at the end of the view: further rows say nothing.
+        // The RFC allows the response to end early when all names have reached the end of the view.
         for _ in 0..times {
             let mut more = false;
             for name in &mut repeated {
@@ -311,7 +312,7 @@ impl Agent {
         bindings
     }
 
-    /// The value of an object.
+    /// The value of the object instance with this name.
     fn get(&self, name: &[u32], view: &View<'_>) -> (Vec<u32>, Value) {
         let found = OBJECTS.iter().find_map(|object| Some((object, object.instance_of(name)?)));
         let value = match found {
@@ -324,7 +325,7 @@ impl Agent {
         (name.to_vec(), value)
     }
 
-    /// The first object after a name, in the order of names.
+    /// The first object instance after this name, in the order of names.
     fn next(&self, name: &[u32], view: &View<'_>) -> (Vec<u32>, Value) {
         for object in OBJECTS {
             let own = object.name();
@@ -344,7 +345,7 @@ impl Agent {
     }
 }
 
-/// One binding for each name, or an error if they do not all fit.
+/// Returns one binding for each name, or an error if there is no room for all of them.
 fn each(
     names: &[Vec<u32>],
     room_bytes: usize,
@@ -360,7 +361,7 @@ fn each(
     Ok(bindings)
 }
 
-/// The numbers of a name; none if a number exceeds 32 bits (RFC 2578, 3.5).
+/// The numbers that a name consists of; none if a number exceeds 32 bits (RFC 2578, 3.5).
 fn numbers(name: &snmp2::Oid<'_>) -> Option<Vec<u32>> {
     name.iter()?.map(|number| u32::try_from(number).ok()).collect()
 }

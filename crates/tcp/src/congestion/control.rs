@@ -31,7 +31,7 @@ impl Window {
     }
 }
 
-/// An acknowledgment of new data: the facts that congestion controls get.
+/// The properties of an acknowledgment of new data that congestion controls can use.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// When the acknowledgment arrived.
@@ -40,7 +40,7 @@ pub struct Acked {
     pub segments: u32,
 }
 
-/// A delivery while no loss is suspected: the facts that congestion controls get.
+/// The properties of a delivery that congestion controls can use, while no loss is suspected.
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// When the acknowledgment arrived.
@@ -52,9 +52,9 @@ pub struct Delivered {
     pub rtt: Option<Duration>,
     /// The smoothed round-trip time.
     pub srtt: Option<Duration>,
-    /// Everything below is acknowledged.
+    /// All data below this offset is acknowledged.
     pub snd_una: u64,
-    /// Everything below was sent.
+    /// All data below this offset was sent.
     pub snd_nxt: u64,
     /// Payload bytes of a full segment.
     pub mss_bytes: u32,
@@ -67,14 +67,15 @@ pub struct Feedback {
     pub acked_bytes: u64,
     /// Whether the acknowledgment carries ECE.
     pub marked: bool,
-    /// Everything below is acknowledged.
+    /// All data below this offset is acknowledged.
     pub snd_una: u64,
-    /// Everything below was sent.
+    /// All data below this offset was sent.
     pub snd_nxt: u64,
 }
 
-/// Slow start by acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of Linux 6).
-/// Returns the segments beyond the threshold, or all of them outside of slow start.
+/// Slow start that counts acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of
+/// Linux 6). Returns how many segments are left over when the window has reached the threshold;
+/// outside of slow start, all of them.
 #[inline]
 pub(super) fn slow_start(window: &mut Window, segments: u32) -> u32 {
     let growth = window.ssthresh.saturating_sub(window.cwnd).min(segments);
@@ -86,7 +87,8 @@ pub(super) fn slow_start(window: &mut Window, segments: u32) -> u32 {
 /// of Linux 6).
 #[inline]
 pub(super) fn increase_additively(window: &mut Window, per_increment: u32, segments: u32) {
-    // Credit that was collected while `per_increment` was larger is worth at most one segment.
+    // Credit that was collected while `per_increment` was larger raises the window by at most one
+    // segment.
     if window.credit >= per_increment {
         window.credit = 0;
         window.cwnd += 1;
@@ -98,8 +100,8 @@ pub(super) fn increase_additively(window: &mut Window, per_increment: u32, segme
 
 /// The functions that each congestion control implements in its own way.
 pub trait CongestionControl {
-    /// Sets the clock of the host, with which the algorithm measures time. Called once before the
-    /// connection opens.
+    /// Sets the clock with which the algorithm measures time: the clock of the host. Called once
+    /// before the connection opens.
     fn keep_time(&mut self, _clock: Jiffies) {}
 
     /// New data was acknowledged outside of recovery while the window was fully used.
@@ -115,7 +117,7 @@ pub trait CongestionControl {
     #[inline]
     fn on_restart(&mut self, _now: Time, _last_sent_at: Time) {}
 
-    /// The slow start threshold after a loss, with `flight` segments sent and not acknowledged.
+    /// The slow start threshold after a loss, if `flight` segments are sent and not acknowledged.
     fn ssthresh_after_loss(&mut self, window: &Window, flight: u32) -> u32;
 
     /// Whether the algorithm requires explicit congestion notification and must know which bytes
@@ -135,7 +137,7 @@ pub trait CongestionControl {
     /// The retransmission timer expired.
     fn on_timeout(&mut self) {}
 
-    /// The window to restore after a spurious reduction to `cwnd` segments. Only for loss
+    /// The window to restore after a spurious reduction to `cwnd` segments. Used only by loss
     /// recoveries that do not store the earlier window themselves.
     fn undone(&self, cwnd: u32) -> u32 {
         cwnd
@@ -157,7 +159,8 @@ mod tests {
         // 25 = 2 x 10 + 5.
         increase_additively(&mut window, 10, 25);
         assert_eq!((window.cwnd, window.credit), (12, 5));
-        // 5 saved at 10 an increment are worth one at 4; then 9 = 2 x 4 + 1.
+        // A credit of 5, left over with 10 segments per increment, gives one increment with 4 per
+        // increment; then 9 = 2 x 4 + 1.
         increase_additively(&mut window, 4, 9);
         assert_eq!((window.cwnd, window.credit), (15, 1));
     }

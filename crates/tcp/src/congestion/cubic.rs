@@ -8,46 +8,48 @@ use crate::Jiffies;
 
 /// Scale of [`BETA`] (`BICTCP_BETA_SCALE`).
 const SCALE: u64 = 1024;
-/// Share of the window kept after a loss, in 1/1024 (RFC 9438, 4.6: 0.7).
+/// Share of the window that remains after a loss, in 1/1024 (RFC 9438, 4.6: 0.7).
 const BETA: u64 = 717;
-/// C of RFC 9438 (4.1), 0.4, in 1/1024 and rounded as Linux does (`bic_scale * 10`).
+/// The constant C = 0.4 of RFC 9438 (4.1), in 1/1024, rounded like in Linux (`bic_scale * 10`).
 const CUBE_SCALE: u64 = 410;
-/// Time is counted in 1/1024 s: three factors of it and one of [`SCALE`] (`10 + 3 * BICTCP_HZ`).
+/// Shift that removes four factors of 1024 from a result: three from the cube of a time in 1/1024
+/// s, and one from [`SCALE`] (`10 + 3 * BICTCP_HZ`).
 const CUBE_SHIFT: u32 = 40;
-/// Factor, in eighths, by which the window is multiplied to get the number of acknowledged segments
-/// for which an AIMD flow with the same loss rate grows by one (`beta_scale`): 1 / alpha of RFC
-/// 9438 (4.3).
+/// 1 / alpha of RFC 9438 (4.3), in eighths (`beta_scale`). The window times this factor is the
+/// number of acknowledged segments after which an AIMD flow with the same loss rate grows by one
+/// segment.
 const FRIENDLY_SCALE: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 /// Minimum time between two computations of the curve while the window does not change (`HZ / 32`
 /// jiffies).
 const UPDATE_INTERVAL: Duration = Duration::from_us(31_250);
 /// Round-trip times are ignored for this time after a new epoch begins (`HZ` jiffies).
 const SETTLING_TIME: Duration = Duration::from_secs(1);
-/// The clock used if the host's clock is exact: a kernel with 1000 Hz whose ticks start with the
-/// run.
+/// The clock used if the host's clock is exact: that of a kernel with 1000 Hz whose ticks start
+/// with the run.
 const MILLISECONDS: Jiffies = Jiffies::new(Duration::from_ms(1), Duration::from_ms(1));
-/// Longest distance in time from the plateau for which the curve is computed, in 1/1024 s (four
-/// minutes): the cube of a longer one does not fit into 64 bits. No flow grows that long without a
-/// loss.
+/// Longest time before or after the plateau for which the curve is computed, in 1/1024 s (four
+/// minutes): the cube of a longer time does not fit into 64 bits. No flow grows for so long without
+/// a loss.
 const OFFSET_MAX: u64 = 1 << 18;
 
-/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6 (`net/ipv4/tcp_cubic.c`).
+/// CUBIC (RFC 9438), with the integer arithmetic and the jiffies of Linux 6
+/// (`net/ipv4/tcp_cubic.c`).
 ///
 /// If the round-trip time is at most a jiffy, the growth of a small window depends on the length of
-/// the jiffy: the curve is evaluated once per jiffy, and the last growth rate applies until the
-/// next.
+/// the jiffy: the curve is evaluated once per jiffy, and the resulting growth rate applies until
+/// the next evaluation.
 ///
-/// One departure: the cube root here is exact; the cube root of Linux has an average error of 0.2
-/// %.
+/// One difference from Linux: the cube root here is exact, while the cube root of Linux has an
+/// average error of 0.2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cubic {
-    /// Window at the last loss, lowered if it was smaller than at the loss before (fast
-    /// convergence); 0: no loss yet.
+    /// Window at the last loss; if it was smaller than at the previous loss, a lower value (fast
+    /// convergence). 0: no loss yet.
     last_max: u32,
     epoch: Option<Epoch>,
-    /// Number of acknowledged segments for which the window grows by one (`cnt`).
+    /// Number of acknowledged segments after which the window grows by one (`cnt`).
     per_increment: u32,
-    /// Segments acknowledged and not yet credited to the AIMD flow (`ack_cnt`).
+    /// Acknowledged segments that have not been credited to the AIMD flow yet (`ack_cnt`).
     acked: u64,
     updated_for: u32,
     /// In jiffies.
@@ -66,7 +68,7 @@ struct Epoch {
     k: u64,
     /// The window at the plateau.
     origin: u32,
-    /// Window of an AIMD flow (`tcp_cwnd`).
+    /// The window that an AIMD flow would have (`tcp_cwnd`).
     friendly: u32,
 }
 
@@ -133,7 +135,7 @@ impl Cubic {
         }
     }
 
-    /// Segments by which an AIMD flow has grown since the last call (RFC 9438, 4.3).
+    /// Segments by which an AIMD flow would have grown since the last call (RFC 9438, 4.3).
     fn friendly_growth(&mut self, cwnd: u32) -> u32 {
         let per_increment = ((u64::from(cwnd) * FRIENDLY_SCALE) >> 3).max(1);
         // At least one acknowledged segment remains to be credited later (`while (ca->ack_cnt >
@@ -162,9 +164,9 @@ const fn time_to_grow(segments: u32) -> u64 {
     cube_root((1 << CUBE_SHIFT) / CUBE_SCALE * segments as u64)
 }
 
-/// The whole part of the cube root, by bisection.
+/// The cube root, rounded down, by bisection.
 const fn cube_root(value: u64) -> u64 {
-    // The cube of `high` is the first that does not fit into 64 bits.
+    // `high` is the lowest number whose cube does not fit into 64 bits.
     let (mut low, mut high) = (0_u64, 2_642_246);
     while low + 1 < high {
         let middle = low.midpoint(high);
@@ -196,7 +198,7 @@ impl CongestionControl for Cubic {
     #[inline]
     fn on_delivered(&mut self, delivered: &Delivered, window: &mut Window) {
         let Some(rtt) = delivered.rtt else { return };
-        // Round-trip times shortly after a recovery are not representative.
+        // Round-trip times shortly after a recovery are not typical of the path.
         if let Some(epoch) = self.epoch {
             let age = self.clock.at(delivered.now) - epoch.began;
             if self.clock.span(age) < SETTLING_TIME {
@@ -212,7 +214,8 @@ impl CongestionControl for Cubic {
         }
     }
 
-    /// `cubictcp_cwnd_event`: the curve stands still while nothing is sent (RFC 9438, 5.8).
+    /// `cubictcp_cwnd_event`: time during which nothing is sent does not count for the curve (RFC
+    /// 9438, 5.8).
     fn on_restart(&mut self, now: Time, last_sent_at: Time) {
         if let Some(epoch) = &mut self.epoch {
             let now = self.clock.at(now);
@@ -234,7 +237,7 @@ impl CongestionControl for Cubic {
         ((u64::from(cwnd) * BETA / SCALE) as u32).max(2)
     }
 
-    /// `cubictcp_state` at the state Loss.
+    /// `cubictcp_state`, when the state Loss begins.
     fn on_timeout(&mut self) {
         *self = Self { clock: self.clock, ..Self::new(self.hystart.is_some()) };
     }
@@ -327,9 +330,9 @@ mod tests {
     fn in_a_short_round_trip_it_grows_like_an_aimd_flow() {
         let mut cubic = lost_at(100);
         let mut window = window(70);
-        // An AIMD flow grows by one per 70 x 15 / 8 = 131 segments, so after 4 x 131 + 1 segments
-        // it is 4 ahead. After 32 jiffies the growth is computed again although the window has not
-        // changed.
+        // An AIMD flow grows by one segment per 70 x 15 / 8 = 131 segments, so after 4 x 131 + 1
+        // segments its window is 4 segments larger. After 32 jiffies the growth is computed again
+        // although the window has not changed.
         acknowledge(&mut cubic, 0, 1, &mut window);
         cubic.acked = 4 * 131;
         acknowledge(&mut cubic, 32, 1, &mut window);
@@ -375,12 +378,13 @@ mod tests {
         acknowledge(&mut cubic, 1000, 1, &mut window(70));
         cubic.on_restart(at_ms(9000), at_ms(2000));
         assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(8000));
-        // An idle time that began before the epoch ends with it.
+        // If the idle time began before the epoch, the epoch begins when the idle time ends.
         cubic.on_restart(at_ms(9000), at_ms(2000));
         assert_eq!(cubic.epoch.map(|epoch| epoch.began), Some(9000));
     }
 
-    /// The window after each of `acks`, given as (microseconds after a tick, segments).
+    /// Returns the window after each of the acknowledgments `acks`, which are given as
+    /// (microseconds after a tick, segments).
     fn windows(cubic: &mut Cubic, mut window: Window, acks: &[(u64, u32)]) -> Vec<u32> {
         let grown = acks.iter().map(|&(at_us, segments)| {
             let now = Time::ZERO + Duration::from_us(at_us);

@@ -1,12 +1,12 @@
 use super::control::{Acked, CongestionControl, Feedback, Window, increase_additively, slow_start};
 
-/// One, in the fixed point of `alpha` (`DCTCP_MAX_ALPHA`).
+/// The value 1 in the fixed-point format of `alpha` (`DCTCP_MAX_ALPHA`).
 const ONE: u32 = 1024;
 /// g = 1/16: the weight of a new window in `alpha` (RFC 8257, 4.2).
 const GAIN_SHIFT: u32 = 4;
 
-/// Data center TCP (RFC 8257; Alizadeh et al., SIGCOMM 2010), with the integer arithmetic of Linux 6
-/// (`net/ipv4/tcp_dctcp.c`): the window shrinks in proportion to the share of marked bytes.
+/// Data center TCP (RFC 8257; Alizadeh et al., SIGCOMM 2010), with the integer arithmetic of Linux
+/// 6 (`net/ipv4/tcp_dctcp.c`): the window shrinks in proportion to the share of marked bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Dctcp {
     /// Smoothed share of marked bytes, in 1/1024.
@@ -25,11 +25,11 @@ impl Default for Dctcp {
 }
 
 impl Dctcp {
-    /// alpha = (1 - g) alpha + g M (RFC 8257, 3.3), where M is the marked share of the observation
-    /// window that ends.
+    /// alpha = (1 - g) alpha + g M (RFC 8257, 3.3), where M is the share of marked bytes in the
+    /// observation window that ends.
     fn end_window(&mut self, snd_nxt: u64) {
         let decay = self.alpha >> GAIN_SHIFT;
-        // If a sixteenth of the value rounds to zero, the value becomes zero.
+        // If a sixteenth of alpha rounds to zero, alpha becomes zero.
         self.alpha -= if decay > 0 { decay } else { self.alpha };
         let marked = self.marked_bytes * u64::from(ONE >> GAIN_SHIFT) / self.acked_bytes.max(1);
         self.alpha = (self.alpha + marked as u32).min(ONE);
@@ -65,7 +65,7 @@ impl CongestionControl for Dctcp {
         (window.cwnd - reduction as u32).max(2)
     }
 
-    /// The same as in conventional TCP (RFC 8257, 3.5; `dctcp_react_to_loss`).
+    /// The same threshold as in conventional TCP (RFC 8257, 3.5; `dctcp_react_to_loss`).
     fn ssthresh_after_loss(&mut self, window: &Window, _flight: u32) -> u32 {
         (window.cwnd / 2).max(2)
     }
@@ -75,7 +75,8 @@ impl CongestionControl for Dctcp {
 mod tests {
     use super::*;
 
-    /// DCTCP after windows of 10,000 bytes, each with the given number of marked bytes.
+    /// Returns the state of DCTCP after windows of 10,000 bytes, each with the given number of
+    /// marked bytes.
     fn after(marked_bytes: &[u64]) -> Dctcp {
         let mut dctcp = Dctcp { window_end: 10_000, ..Dctcp::default() };
         for (nth, &marked) in marked_bytes.iter().enumerate() {
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn a_steady_share_is_found() {
-        // A quarter of 1024. The decay is rounded down, so alpha ends less than 16 above that.
+        // A quarter of 1024. The decay is rounded down, so alpha settles less than 16 above this
+        // value.
         let alpha = alpha_after(&[2500; 200]);
         assert!((256..272).contains(&alpha), "{alpha}");
     }

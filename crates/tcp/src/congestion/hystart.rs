@@ -2,26 +2,26 @@ use netstudy_units::{Duration, Time};
 
 use super::control::{Delivered, Window};
 
-/// Below this window slow start is not left early (`hystart_low_window`).
+/// While the window is below this, slow start does not end early (`hystart_low_window`).
 const LOW_WINDOW: u32 = 16;
 /// Number of round-trip time samples at the start of a round that only update the minimum
 /// (`HYSTART_MIN_SAMPLES`).
 const SAMPLES_MIN: u32 = 8;
-/// Slow start ends if round-trip times rise by an eighth of the minimum; the rise is clamped to
-/// these bounds (`HYSTART_DELAY_MIN`, `_MAX`).
+/// Slow start ends if round-trip times rise by more than an eighth of the minimum. This eighth is
+/// clamped to the two bounds here (`HYSTART_DELAY_MIN`, `_MAX`).
 const RISE_MIN: Duration = Duration::from_ms(4);
 const RISE_MAX: Duration = Duration::from_ms(16);
 /// Acknowledgments at most this far apart form a train (`hystart_ack_delta_us`).
 const TRAIN_GAP_MAX: Duration = Duration::from_ms(2);
-/// Longest delay of a train that is attributed to segmentation offload (`hystart_ack_delay`).
+/// Maximum delay of a train that is assumed to come from segmentation offload
+/// (`hystart_ack_delay`).
 const OFFLOAD_DELAY_MAX: Duration = Duration::from_ms(1);
 /// Bytes that segmentation offload may hold back: four times `GSO_MAX_SIZE`.
 const OFFLOAD_BYTES: u64 = 4 * 65_536;
 
-/// HyStart: leaves slow start before a loss, when the train of acknowledgments of a round lasts
-/// longer than half the minimum round-trip time, or when round-trip times grow (Ha and Rhee,
-/// "Taming the elephants: new TCP slow start", Computer Networks 55, 2011; `hystart_update` of
-/// Linux 6).
+/// `HyStart`: leaves slow start before a loss, when the train of acknowledgments in a round is longer
+/// than half the minimum round-trip time, or when round-trip times grow (Ha and Rhee, "Taming the
+/// elephants: new TCP slow start", Computer Networks 55, 2011; `hystart_update` of Linux 6).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HyStart {
     /// The round ends when data beyond this offset is acknowledged.
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn offload_lengthens_a_train() {
         let delivered = Delivered { srtt: Some(Duration::from_us(100)), ..ack(0, 1, 1) };
-        // 262,144 B at 2 x 100 x 1448 B a 100 us: 90.519 us.
+        // 262,144 B at 2 x 100 x 1448 B per 100 us take 90.519 us.
         let held = offload_delay(&delivered, &Window::new(100));
         assert_eq!(held.as_ns(), 90_519);
         let slow = Delivered { srtt: Some(RTT), ..delivered };

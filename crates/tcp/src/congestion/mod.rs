@@ -1,7 +1,9 @@
 //! Congestion control: the size of the congestion window. Each algorithm is one file that
-//! implements [`CongestionControl`]. BIC is with the rest of the TCP of Linux 2.6.18.
+//! implements [`CongestionControl`]. BIC is in the module `linux_2_6_18`, with the rest of that
+//! kernel's TCP.
 //!
-//! Windows count segments, as in Linux; all segments have the same size except the last of a write.
+//! Windows are counted in segments, like in Linux. All segments have the same size, except the last
+//! segment of a write.
 
 pub(crate) mod control;
 mod cubic;
@@ -19,7 +21,7 @@ use netstudy_units::Time;
 use crate::Jiffies;
 use crate::linux_2_6_18::bic::Bic;
 
-/// The congestion controls that a connection can be given.
+/// The congestion controls that a connection can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// RFC 5681.

@@ -7,9 +7,9 @@ pub struct Reno {
 }
 
 impl Reno {
-    /// Creates Reno. In congestion avoidance it counts acknowledged segments, as RFC 5681 (3.1)
-    /// recommends, following RFC 3465. With `counts_acks`, it counts acknowledgments instead, which
-    /// equation (3) of RFC 5681 allows; then the window grows half as fast if the receiver
+    /// Creates Reno. In congestion avoidance it counts acknowledged segments, which RFC 5681 (3.1)
+    /// recommends (the method of RFC 3465). With `counts_acks`, it counts acknowledgments instead,
+    /// which equation (3) of RFC 5681 allows; then the window grows half as fast if the receiver
     /// acknowledges every second segment. Counting acknowledgments is the behavior of ns-2, of
     /// ns-3, and of Linux until 3.8 without `tcp_abc`.
     #[must_use]
@@ -58,7 +58,8 @@ mod tests {
 
     #[test]
     fn congestion_avoidance_grows_by_one_segment_a_window() {
-        // Ten segments, acknowledged two at a time; or ten acknowledgments.
+        // The window grows after ten segments, acknowledged two at a time; or after ten
+        // acknowledgments.
         for (counts_acks, acks) in [(false, 5), (true, 10)] {
             let mut window = Window { cwnd: 10, ssthresh: 10, credit: 0 };
             for _ in 0..acks {

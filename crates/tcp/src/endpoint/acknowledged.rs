@@ -1,4 +1,5 @@
-//! Incoming acknowledgments: the peer's window and round-trip times. Loss recovery does the rest.
+//! Handles incoming acknowledgments: the peer's window and the round-trip times. The rest is done
+//! by loss recovery.
 
 use netstudy_units::{Duration, Time};
 
@@ -51,8 +52,8 @@ impl Endpoint {
         }
     }
 
-    /// Takes an RTT sample: from the send time if none of the acknowledged segments was
-    /// retransmitted, otherwise from the echoed timestamp.
+    /// Takes an RTT sample. It is computed from the send time if none of the acknowledged segments
+    /// was retransmitted, otherwise from the echoed timestamp.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_rtt(&mut self, now: Time, segment: &Segment, acked: &Acknowledged) -> Option<Duration> {
         let rtt = if let Some(sent_at) = acked.sent_at {
@@ -70,7 +71,7 @@ impl Endpoint {
         Some(rtt)
     }
 
-    /// Takes an RTT sample measured in ticks, at least one (`tcp_rtt_estimator`).
+    /// Takes an RTT sample, measured in ticks: at least one tick (`tcp_rtt_estimator`).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_coarse_rtt(&mut self, now: Time, rtt: Duration, clock: Jiffies) {
         let tick = self.config.clock_tick;
@@ -88,7 +89,8 @@ impl Endpoint {
         self.rto_at = if self.sent.is_empty() { Time::NEVER } else { now + self.rtt.rto() };
     }
 
-    /// Starts the timer when data waits for a zero window, and stops it when the window opens.
+    /// Starts the timer when data waits because the peer's window is zero, and stops it when the
+    /// window opens.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn keep_probing(&mut self, now: Time) {
         if !self.sent.is_empty() {

@@ -8,8 +8,8 @@ use netstudy_units::{Duration, headers};
 use crate::linux_2_6_18::packets;
 use crate::{Congestion, Recovery, RtoRule, Segment};
 
-/// Longest duration in a configuration. A sum of a few of these stays far below the 213 days that a
-/// [`Time`](netstudy_units::Time) can hold.
+/// Longest duration in a configuration. The sum of a few such durations stays far below 213 days,
+/// the longest [`Time`](netstudy_units::Time).
 const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
 /// The largest window that a peer can offer (RFC 7323, 2.3).
 const WINDOW_BYTES_MAX: u32 = (u16::MAX as u32) << 14;
@@ -18,8 +18,8 @@ const WINDOW_BYTES_MAX: u32 = (u16::MAX as u32) << 14;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate option of the protocol")]
 pub struct Config {
-    /// Largest IP packet on the path, 68 to 65535. A larger MTU means fewer packets, and more bytes
-    /// lost with each.
+    /// Largest IP packet on the path, 68 to 65535. With a larger MTU there are fewer packets, and
+    /// each lost packet loses more bytes.
     pub mtu_bytes: u32,
     /// Congestion control.
     pub congestion: Congestion,
@@ -30,25 +30,26 @@ pub struct Config {
     /// Segmentation offload: bursts of up to this many bytes. Larger bursts fill a queue faster and
     /// leave later. Zero: no offload.
     pub offload_bytes: u32,
-    /// Rule for the size and deferral of bursts.
+    /// Decides how large bursts are and how long they are deferred.
     pub offload_rule: OffloadRule,
-    /// Bytes of one adapter request, in whole pages. The adapter segments each request of a packet
-    /// separately, so a packet can leave as more frames than TCP counts segments. Zero: one request
-    /// for the whole packet. Only with [`Recovery::Fack`], which counts packets.
+    /// Bytes of one request to the network adapter, in whole pages. The adapter segments each
+    /// request of a packet separately, so a packet can leave as more frames than TCP counts
+    /// segments. Zero: one request for the whole packet. Other values than zero need
+    /// [`Recovery::Fack`], which counts packets.
     pub offload_request_bytes: u32,
     /// TCP small queues: limit on the memory that packets of this connection take in the sending
     /// host before the next packet is held back. The limit is the data of one millisecond at the
     /// pacing rate, at least two packets, and at most this value (`tcp_limit_output_bytes` of
-    /// Linux). Larger means a longer queue in the host. Zero: no limit.
+    /// Linux). A larger value allows a longer queue in the host. Zero: no limit.
     pub limit_output_bytes: u32,
     /// Explicit congestion notification (RFC 3168), if the peer supports it too. A congestion
     /// control that needs ECN requests it even without this option.
     pub ecn: bool,
     /// Timestamps (RFC 7323).
     pub timestamps: bool,
-    /// Initial congestion window in segments, at least 1; none: the one of RFC 3390.
+    /// Initial congestion window in segments, at least 1; none: the initial window of RFC 3390.
     pub initial_window_segments: Option<u32>,
-    /// The quantity to which the minimum timeout applies.
+    /// What the minimum timeout applies to.
     pub rto_rule: RtoRule,
     /// Timeout before the first round-trip time is known (RFC 6298, 2.1), not zero.
     pub initial_rto: Duration,
@@ -57,8 +58,8 @@ pub struct Config {
     pub min_rto: Duration,
     /// Maximum timeout (RFC 6298, 2.5), not zero and not below the minimum.
     pub max_rto: Duration,
-    /// Tick of the host's clock: retransmission timeouts fire on ticks, and CUBIC measures time in
-    /// ticks. Zero: an exact clock.
+    /// Length of a tick of the host's clock: retransmission timeouts fire on ticks, and CUBIC
+    /// measures time in ticks. Zero: an exact clock.
     pub clock_tick: Duration,
     /// When the clock ticks for the first time.
     pub clock_phase: Duration,
@@ -76,15 +77,15 @@ pub struct Config {
     /// The last segment of a write carries PSH, and the receiver acknowledges it as soon as the
     /// application has read it, unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).
     pub ack_pushed: bool,
-    /// Shrink the window after an idle time (RFC 2861, as Linux does).
+    /// Shrink the congestion window after an idle time (RFC 2861, like Linux).
     pub restart_after_idle: bool,
     /// Maximum number of bytes sent and not yet acknowledged, at least 1.
     pub send_buffer_bytes: u32,
-    /// Size of the receive buffer, at least 1. It limits the advertised window.
+    /// Size of the receive buffer in bytes, at least 1. It limits the advertised window.
     pub receive_buffer_bytes: u32,
 }
 
-/// Ways to make bursts for segmentation offload.
+/// How bursts for segmentation offload are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OffloadRule {
     /// Bursts as large as allowed, deferred while no segment appears lost (`tcp_tso_should_defer`
@@ -115,7 +116,8 @@ impl Config {
             ));
         }
         let segments = self.initial_window_segments;
-        // More than the largest window could never be sent, and its bytes would not fit into 32 bits.
+        // An initial window above the largest window of TCP could never be sent, and its number of
+        // bytes would not fit into 32 bits.
         let mss_bytes = self.mtu_bytes - Segment::BASE_HEADER_BYTES;
         let segments_max = WINDOW_BYTES_MAX / mss_bytes;
         if let Some(segments) = segments.filter(|segments| !(1..=segments_max).contains(segments)) {
@@ -145,7 +147,7 @@ impl Config {
                 ));
             }
         }
-        // Both bounds apply to each timeout: the upper one would break the lower one.
+        // Both limits apply to each timeout: a maximum below the minimum would violate the minimum.
         if max_rto < min_rto {
             return Err(format!(
                 "the maximum retransmission timeout, {max_rto}, is shorter than the minimum, {min_rto}: \
@@ -244,7 +246,7 @@ mod tests {
     const RECOVERIES: [Recovery; 3] =
         [Recovery::Rfc, Recovery::Fack, Recovery::Prr { rack: true, tail_loss_probe: true }];
 
-    /// With and without bursts, under each recovery and congestion control.
+    /// Configurations with and without bursts, for each loss recovery and each congestion control.
     fn kinds() -> impl Iterator<Item = Config> {
         let congestions = || {
             [
@@ -274,8 +276,8 @@ mod tests {
         })
     }
 
-    /// The two endpoints take turns for 200 steps. Every third segment is lost, and the next
-    /// timeout fires when no segment is in flight.
+    /// The two endpoints take turns for 200 steps. Every third segment is lost. When no segment is
+    /// in flight, the next timeout fires.
     fn converse(config: Config) {
         let mut ends = [Endpoint::connect(config), Endpoint::listen(config)];
         let (mut now, mut sent) = (Time::ZERO, 0);

@@ -5,7 +5,7 @@ use netstudy_units::{Duration, Time};
 use super::{Config, Endpoint, State};
 use crate::{CongestionControl, Flags, Segment, SentSegments, SynOptions, Window, recovery};
 
-/// Twice the maximum segment lifetime; Linux takes 60 s (`TCP_TIMEWAIT_LEN`).
+/// Twice the maximum segment lifetime. Linux uses 60 s (`TCP_TIMEWAIT_LEN`).
 const TIME_WAIT: Duration = Duration::from_secs(60);
 
 impl Endpoint {
@@ -51,8 +51,8 @@ impl Endpoint {
         }
     }
 
-    /// Handles `segment` if it is the next data in order, and returns whether it was. If so, only
-    /// an acknowledgment can be due afterwards, now or later.
+    /// Handles `segment` if it is the next data in order, and returns whether it was. If this
+    /// returns true, only an acknowledgment can be due afterwards, now or later.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_predicted(&mut self, now: Time, segment: &Segment) -> bool {
         if self.takes_fast_path() {
@@ -75,7 +75,7 @@ impl Endpoint {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn handle_any(&mut self, now: Time, segment: &Segment) {
         let usual = segment.flags.of_state() == Flags::ACK && segment.ack <= self.snd_nxt;
-        // Functions that are not inlined get a copy of the segment, so the segment itself can stay
+        // The calls that are not inlined get a copy of the segment, so the segment itself can stay
         // in registers.
         if usual && self.takes_fast_path() {
             self.handle_usual::<true>(now, segment);
@@ -106,7 +106,7 @@ impl Endpoint {
         }
     }
 
-    /// Handles the text of a segment, FIN included. An empty segment below the window, such as a
+    /// Handles the payload of a segment, and its FIN. An empty segment below the window, such as a
     /// window probe, is answered (RFC 9293, 3.10.7.4).
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn handle_text<const FAST: bool>(&mut self, now: Time, segment: &Segment) {
@@ -119,9 +119,9 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 (3.10.7): a reset with the expected sequence number (in SYN-SENT: that acknowledges
-    /// the SYN) ends the connection; a reset elsewhere in the window is answered with a challenge
-    /// ACK.
+    /// RFC 9293 (3.10.7): a reset with the expected sequence number (in SYN-SENT: a reset that
+    /// acknowledges the SYN) ends the connection; a reset elsewhere in the window is answered with
+    /// a challenge ACK.
     fn handle_rst(&mut self, segment: &Segment) {
         let next = self.received.next();
         match self.state {
@@ -185,13 +185,13 @@ impl Endpoint {
         self.handle_text::<false>(now, segment);
     }
 
-    /// The peer's FIN is at `fin`.
+    /// Records that the peer's FIN is at the stream offset `fin`.
     fn note_fin(&mut self, now: Time, fin: u64) {
         if fin >= self.received.next() {
             self.peer_fin_at = Some(fin);
             self.fast_path = false;
         } else if self.state == State::TimeWait {
-            // RFC 9293 (3.10.7.4): a copy of the FIN restarts the wait.
+            // RFC 9293 (3.10.7.4): another copy of the FIN restarts the waiting time.
             self.enter_time_wait(now);
         }
     }
@@ -222,11 +222,11 @@ impl Endpoint {
     fn established(&mut self) {
         self.state = State::Established;
         self.fast_path = self.may_take_fast_path();
-        // The window of the SYN was not scaled, so its field must not be reused.
+        // The window field of the SYN was not scaled, so it must not be reused.
         self.advertise(false);
         self.window = Window::new(self.initial_window());
         // The acknowledgment of the SYN must not count as delivered data, so congestion control
-        // starts afresh.
+        // starts in its initial state.
         self.congestion = self.config.congestion;
         self.window.ssthresh = self.congestion.initial_ssthresh();
         if self.counters.timeouts > 0 {
@@ -289,7 +289,7 @@ impl Endpoint {
             return;
         }
         self.peer_fin_at = None;
-        // The FIN's sequence number was counted as a received byte.
+        // The FIN's sequence number was counted as a received byte, which is corrected here.
         self.counters.bytes_received -= 1;
         self.ack_now = true;
         match self.state {

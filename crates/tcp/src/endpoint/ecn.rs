@@ -1,9 +1,9 @@
-//! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 where the congestion
-//! control needs it.
+//! Explicit congestion notification (RFC 3168), with the accurate echo of RFC 8257 if the
+//! congestion control needs it.
 //!
 //! Linux has a separate phase for a reduction after marks (CWR) and spreads the reduction over a
-//! round trip. Here the window falls at once. In both, the window does not grow until data sent
-//! after the reduction is acknowledged.
+//! round trip. Here the window falls at once. In Linux and here, the window does not grow until
+//! data sent after the reduction is acknowledged.
 
 use netstudy_units::Time;
 
@@ -12,7 +12,7 @@ use crate::congestion::Feedback;
 use crate::recovery::algorithm::Phase;
 use crate::{CongestionControl, Ecn, Flags, Segment, recovery};
 
-/// One end's state of explicit congestion notification.
+/// The state that one end keeps for explicit congestion notification.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "what was agreed on and what is due")]
 pub(crate) struct EcnState {
@@ -23,8 +23,8 @@ pub(crate) struct EcnState {
     pub(super) accurate: bool,
     /// Acknowledgments are sent with ECE.
     pub(super) echo: bool,
-    /// Data below this offset must be acknowledged first, with the opposite of `echo`; 0: no such
-    /// acknowledgment is due.
+    /// Data below this offset must first be acknowledged separately, with the opposite of `echo`;
+    /// 0: no such acknowledgment is due.
     ack_before: u64,
     /// The next segment of new data carries CWR.
     pub(super) cwr_due: bool,
@@ -43,7 +43,7 @@ impl EcnState {
         self.ack_before > 0
     }
 
-    /// The flags of a SYN, or of a SYN-ACK if it `answers` one (RFC 3168, 6.1.1).
+    /// The flags of the SYN to send; with `answers`, of the SYN-ACK (RFC 3168, 6.1.1).
     pub(super) fn syn_flags(&self, answers: bool) -> Flags {
         match (self.on, answers) {
             (false, _) => Flags::SYN,
@@ -123,12 +123,12 @@ impl Endpoint {
         }
     }
 
-    /// Handles the ECE flag of an acknowledgment. To be called before the acknowledgment itself is
-    /// handled.
+    /// Handles the ECE flag of an acknowledgment. Must be called before the acknowledgment itself
+    /// is handled.
     #[cold]
     pub(super) fn take_echo(&mut self, segment: &Segment) {
         if self.snd_una == 0 {
-            // The SYN is not subject to marks.
+            // A SYN is never marked.
             return;
         }
         let marked = segment.flags.contains(Flags::ECE);
@@ -139,7 +139,8 @@ impl Endpoint {
             snd_una: segment.ack,
             snd_nxt: self.snd_nxt,
         });
-        // At most once per window of data (RFC 3168, 6.1.2), and not during the reaction to a loss.
+        // The window is reduced at most once per window of data (RFC 3168, 6.1.2), and not during
+        // the reaction to a loss.
         let answers_loss = matches!(self.phase, Phase::Recovery | Phase::Loss);
         if marked && !answers_loss && segment.ack > self.ecn.lowered_at {
             self.lower_for_mark();
@@ -161,8 +162,8 @@ impl Endpoint {
         self.ecn.on && self.snd_una <= self.ecn.lowered_at
     }
 
-    /// Lowers the threshold because of a loss, unless it was lowered for a mark in the same window of
-    /// data (RFC 3168, 6.1.2). DCTCP always reacts to a loss (RFC 8257, 3.5).
+    /// Lowers the threshold because of a loss, unless a mark in the same window of data has already
+    /// lowered it (RFC 3168, 6.1.2). DCTCP always reacts to a loss (RFC 8257, 3.5).
     pub(crate) fn lower_threshold(&mut self) {
         if !self.is_lowered_for_mark() || self.congestion.needs_ecn() {
             let flight = recovery::flight_size(self);

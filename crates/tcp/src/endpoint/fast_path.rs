@@ -1,16 +1,17 @@
 //! The fast path: segments of a connection that is open both ways and has no special options.
 //!
-//! Most checks for each segment have the same result for as long as a connection is open: no FIN is
-//! due, there are no congestion marks, no bursts, no small queue and no quick acknowledgments, and loss
-//! recovery is that of the RFCs. For such connections the path of a segment is compiled a second
-//! time, without these checks: its functions have a parameter `FAST`.
+//! On many connections, most of the checks for each segment have the same result for as long as the
+//! connection is open: no FIN is due, there are no congestion marks, no bursts, no small queue and
+//! no quick acknowledgments, and loss recovery is that of the RFCs. For such connections the
+//! functions that handle a segment are compiled a second time, without these checks: they have a
+//! parameter `FAST`.
 
 use super::{Endpoint, State};
 
 impl Endpoint {
     /// Whether the connection meets the conditions of the fast path. The answer can change only
-    /// when the connection opens and when it begins to close, so the field `fast_path` holds it in
-    /// between. Unread data and a zero-window probe also end the fast path.
+    /// when the connection opens and when it begins to close, so it is stored in the field
+    /// `fast_path`. Unread data and a zero-window probe also end the fast path.
     pub(super) fn may_take_fast_path(&self) -> bool {
         self.state == State::Established
             && self.sends_freely

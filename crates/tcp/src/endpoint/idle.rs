@@ -1,5 +1,5 @@
-//! Congestion window validation (RFC 2861): a window that the application does not use is not
-//! tested against the path, so it shrinks.
+//! Congestion window validation (RFC 2861): a window that the application does not use may be too
+//! large for the path, so it shrinks.
 
 use netstudy_units::Time;
 
@@ -7,8 +7,9 @@ use super::Endpoint;
 use crate::recovery::algorithm::Phase;
 
 impl Endpoint {
-    /// Halves the window for each timeout spent idle, not below the initial window, and keeps three
-    /// quarters of the old window as the threshold (RFC 2861, 3; Linux `tcp_cwnd_restart`).
+    /// Halves the window once for each retransmission timeout of idle time, but not below the
+    /// initial window. Keeps three quarters of the old window as the threshold (RFC 2861, 3; Linux
+    /// `tcp_cwnd_restart`).
     pub(super) fn shrink_after_idle(&mut self, now: Time) {
         let rto = self.rtt.rto();
         let idle = now.since(self.last_sent_at);
@@ -24,12 +25,13 @@ impl Endpoint {
         self.window_judged_at = now;
     }
 
-    /// The threshold kept for a window that shrinks without a loss (`tcp_current_ssthresh`).
+    /// The threshold after a window has shrunk without a loss: three quarters of the old window
+    /// (`tcp_current_ssthresh`).
     pub(crate) const fn three_quarters(&self) -> u32 {
         self.window.cwnd / 2 + self.window.cwnd / 4
     }
 
-    /// The window is not fully used: only `out` segments are in flight.
+    /// Reports that the window is not fully used: only `out` segments are in flight.
     #[inline]
     pub(crate) fn starve_window(&mut self, now: Time, out: u32) {
         self.window_used = self.window_used.max(out);

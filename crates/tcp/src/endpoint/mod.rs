@@ -1,9 +1,9 @@
 //! One end of a connection.
 //!
-//! The parts: `connection` opens and closes, `transmit` decides what to send, `acknowledged` takes
-//! acknowledgments, `receive` takes data and decides when to acknowledge it, `idle` shrinks an unused
-//! window, `small_queue` limits the data queued in the host. Connections without special options take
-//! the `fast_path`. Loss recovery is a module of its own.
+//! The modules: `connection` opens and closes, `transmit` decides what to send, `acknowledged`
+//! handles acknowledgments, `receive` handles data and decides when to acknowledge it, `idle`
+//! shrinks an unused window, `small_queue` limits the data queued in the host. Connections without
+//! special options take the `fast_path`. Loss recovery is in the module `recovery`.
 
 mod acknowledged;
 mod config;
@@ -44,7 +44,7 @@ pub enum State {
     Closed,
     /// Waits for a SYN.
     Listen,
-    /// Sent a SYN, waits for the peer's.
+    /// Sent a SYN, waits for the peer's SYN.
     SynSent,
     /// Got a SYN and sent its own, waits for the acknowledgment.
     SynReceived,
@@ -99,11 +99,11 @@ pub struct Endpoint {
     pub(crate) packet: Packet,
     /// Maximum number of segments in flight since the window was last fully used.
     pub(crate) window_used: u32,
-    /// When the window was last fully used, or last judged upon an acknowledgment
-    /// (`snd_cwnd_stamp`).
+    /// When the window was last fully used, or when an acknowledgment last caused a check of its
+    /// use (`snd_cwnd_stamp`).
     pub(crate) window_judged_at: Time,
     pub(crate) rtt: RttEstimator,
-    /// Clock with whose ticks this end measures times; none: it measures them exactly.
+    /// This end measures times in ticks of this clock; none: it measures times exactly.
     coarse_clock: Option<Jiffies>,
     pub(crate) rto_at: Time,
     last_sent_at: Time,
@@ -111,7 +111,7 @@ pub struct Endpoint {
 
     pub(crate) received: Reassembly,
     rcv_wnd_scale: u8,
-    /// Right edge of the window that was advertised: it never moves left (RFC 9293, 3.8.6).
+    /// Right edge of the advertised window. It never moves left (RFC 9293, 3.8.6).
     rcv_edge: u64,
     /// Bytes of the receive buffer that hold no unread data.
     receive_room_bytes: u32,
@@ -129,8 +129,8 @@ pub struct Endpoint {
     pub(crate) sack: bool,
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
-    /// In TIME-WAIT: when that state ends. Before: when the host may have room again for data that
-    /// the small queue holds back.
+    /// In TIME-WAIT: when that state ends. In earlier states: when the host may have room again for
+    /// data that the small queue holds back.
     wake_at: Time,
     small_queue: Option<Box<SmallQueue>>,
     pub(crate) recovery: LossRecovery,
@@ -139,7 +139,7 @@ pub struct Endpoint {
 impl Endpoint {
     fn new(config: Config, state: State) -> Self {
         debug_assert_eq!(config.check(), Ok(()));
-        // Some hosts round the minimum timeout up to whole ticks. It is rounded here once, so that
+        // Some hosts round the minimum timeout up to whole ticks. This is done once here, so that
         // each timeout needs only a comparison.
         let mut config = Config { min_rto: recovery::min_rto(&config), ..config };
         let granularity = config.clock_tick.max(Duration::from_us(1));
@@ -236,7 +236,7 @@ impl Endpoint {
     /// Payload bytes that the application has written so far.
     #[must_use]
     pub const fn bytes_written(&self) -> u64 {
-        // The SYN takes the place of a byte.
+        // The SYN occupies one offset.
         self.write_end - 1
     }
 
@@ -255,18 +255,18 @@ impl Endpoint {
     /// Payload bytes sent, without retransmissions.
     #[must_use]
     pub fn bytes_sent_once(&self) -> u64 {
-        // The SYN takes the place of a byte, and so does a FIN behind all that was written.
+        // The SYN occupies one offset, and so does a FIN after all written data.
         self.snd_nxt.min(self.write_end).saturating_sub(1)
     }
 
     /// Payload bytes that the peer has acknowledged.
     #[must_use]
     pub fn bytes_acknowledged(&self) -> u64 {
-        // The SYN takes the place of a byte, and so does a FIN behind all that was written.
+        // The SYN occupies one offset, and so does a FIN after all written data.
         self.snd_una.min(self.write_end).saturating_sub(1)
     }
 
-    /// Segments believed to be in the network.
+    /// Number of segments believed to be in the network.
     #[must_use]
     pub fn in_flight(&self) -> u32 {
         self.sent.in_flight().saturating_sub(self.dup_acks)
@@ -321,8 +321,9 @@ impl Endpoint {
         Time::ZERO + self.config.clock_phase + tick * ticks
     }
 
-    /// The value of the timestamp clock, in microseconds. RFC 7323 (5.4) wants ticks of 1 ms to 1 s
-    /// to protect against wrapped sequence numbers, which 64-bit offsets do not need.
+    /// The value of the timestamp clock, in microseconds. RFC 7323 (5.4) demands ticks of 1 ms to 1
+    /// s, as a protection against wrapped sequence numbers. 64-bit offsets do not need this
+    /// protection.
     pub(crate) const fn timestamp(now: Time) -> u32 {
         now.as_us() as u32
     }

@@ -8,8 +8,8 @@ use crate::recovery::{self, algorithm::Phase};
 
 /// A burst is the data that the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
 const BURST_TIME: Duration = Duration::from_ns(976_563);
-/// The extra burst size on short paths halves for each multiple of this in the minimum round-trip
-/// time (`tcp_tso_rtt_log`: 2^9 us).
+/// Bursts on paths with a short round-trip time get an extra size, which halves with each multiple
+/// of this time in the minimum round-trip time (`tcp_tso_rtt_log`: 2^9 us).
 const NEAR: Duration = Duration::from_us(512);
 /// Number of segments in the smallest burst (`tcp_min_tso_segs`).
 const SEGMENTS_MIN: u64 = 2;
@@ -24,7 +24,7 @@ pub(super) enum Gate {
     Open,
     /// [`OffloadRule::Deferral`].
     Deferral,
-    /// Any other restriction. It is checked on a cold path.
+    /// Any other restriction. It is checked outside of the common path.
     Other,
 }
 
@@ -54,7 +54,7 @@ impl Endpoint {
         self.may_begin_packet(now, len)
     }
 
-    /// Like [`Self::may_burst_deferred`], with the other restrictions on a packet.
+    /// Like [`Self::may_burst_deferred`], but checks the other restrictions on a packet too.
     #[cold]
     #[inline(never)]
     fn may_begin_packet(&mut self, now: Time, len: u32) -> bool {
@@ -83,10 +83,10 @@ impl Endpoint {
         true
     }
 
-    /// Bytes of the next burst by `tcp_tso_should_defer` of Linux 6: in addition to the conditions
-    /// of [`OffloadRule::Deferral`], the burst waits only if the last segment was sent within
-    /// [`RECENT`], the oldest segment has been in flight for at least half a round trip, and the
-    /// unsent data does not fit into the window.
+    /// Bytes of the next burst, or none if the burst waits, by `tcp_tso_should_defer` of Linux 6.
+    /// In addition to the conditions of [`OffloadRule::Deferral`], the burst waits only if the last
+    /// segment was sent within [`RECENT`], the oldest segment has been in flight for at least half
+    /// a round trip, and the unsent data does not fit into the window.
     fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();
@@ -128,7 +128,7 @@ impl Endpoint {
     #[inline]
     fn burst_segments(&self, bytes: u64) -> u32 {
         let mss = u64::from(self.mss);
-        // Divisions are slow, and most bursts are one segment with more unsent data after it.
+        // Avoids a slow division: most bursts are one segment with more unsent data after it.
         let whole = if bytes < 2 * mss { u64::from(bytes >= mss) } else { bytes / mss };
         let unsent = self.unsent();
         if unsent >= bytes { whole as u32 } else { whole.min(unsent.div_ceil(mss)) as u32 }
@@ -150,9 +150,9 @@ impl Endpoint {
         bytes.max(SEGMENTS_MIN * u64::from(self.mss))
     }
 
-    /// Bytes that the pacing rate carries in [`BURST_TIME`]: the rate is twice the window a round trip
-    /// in slow start, 1.2 times it later (`tcp_update_pacing_rate`). No limit before the first RTT
-    /// sample.
+    /// Bytes that the pacing rate carries in [`BURST_TIME`]: the rate is twice the window per round
+    /// trip in slow start, and 1.2 times the window later (`tcp_update_pacing_rate`). No limit
+    /// before the first RTT sample.
     pub(super) fn paced_bytes(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt() else { return u64::MAX };
         let tenths = if self.window.cwnd < self.window.ssthresh / 2 { 20 } else { 12 };

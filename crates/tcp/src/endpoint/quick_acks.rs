@@ -11,12 +11,13 @@ use crate::{Config, Jiffies};
 /// `net/ipv4/tcp_input.c` and `tcp_output.c`).
 #[derive(Clone, Debug)]
 pub(crate) struct QuickAcks {
-    /// Number of quick acknowledgments at each start; zero: no quick acknowledgments.
+    /// Number of quick acknowledgments each time that they begin; zero: no quick acknowledgments.
     most: u32,
     left: u32,
-    /// The rules that differ between Linux before and since 4.18.
+    /// The rules that differ between Linux before 4.18 and since 4.18.
     disorder: Disorder,
-    /// The application answers received data, so acknowledgments may wait for its answer (`pingpong`).
+    /// The application answers received data, so acknowledgments may wait to be sent with its
+    /// answer (`pingpong`).
     interactive: bool,
     /// When data arrived last.
     heard_at: Option<Time>,
@@ -46,8 +47,8 @@ impl QuickAcks {
         }
     }
 
-    /// Data has arrived. At the start, and after a gap longer than the timeout, the sender begins with
-    /// a small window.
+    /// Data has arrived. Quick acknowledgments begin with the first data, and after a pause longer
+    /// than the timeout, because the sender then begins with a small window.
     #[inline]
     pub(super) fn hear(
         &mut self,
@@ -71,7 +72,7 @@ impl QuickAcks {
         }
     }
 
-    /// Duplicate data has arrived: an acknowledgment may have been lost.
+    /// Duplicate data has arrived, so an acknowledgment may have been lost.
     pub(super) const fn hear_copy(&mut self) {
         self.left = self.most;
         self.interactive = false;
@@ -112,8 +113,8 @@ impl QuickAcks {
         }
     }
 
-    /// A delayed acknowledgment waited for an answer of the application, which did not come
-    /// (`tcp_delack_timer_handler`).
+    /// A delayed acknowledgment waited for an answer of the application, but the application did
+    /// not answer (`tcp_delack_timer_handler`).
     pub(super) const fn waited_in_vain(&mut self) {
         self.interactive = false;
     }
@@ -162,7 +163,7 @@ mod tests {
         Config { quick_ack_segments: most, quick_ack_disorder: false, ack_pushed: false, ..CONFIG }
     }
 
-    /// A state in which the initial quick acknowledgments are used up.
+    /// The state after the initial quick acknowledgments are used up.
     fn spent(config: &Config) -> QuickAcks {
         let mut quick = QuickAcks::new(config);
         for _ in 0..config.quick_ack_segments {

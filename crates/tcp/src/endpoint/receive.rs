@@ -7,8 +7,8 @@ use crate::linux_2_6_18::receiver;
 use crate::{Flags, Range, Segment};
 
 impl Endpoint {
-    /// Payload bytes received in order so far. The application is assumed to read them at once,
-    /// unless it reports unread bytes with [`Self::leave_unread`].
+    /// Payload bytes received in order so far. The application is assumed to read these bytes at
+    /// once, unless [`Self::leave_unread`] reports unread bytes.
     #[must_use]
     #[inline]
     pub const fn bytes_received(&self) -> u64 {
@@ -59,8 +59,8 @@ impl Endpoint {
         }
     }
 
-    /// RFC 7323 (4.3): stores the timestamp to echo, that of the segment that the next
-    /// acknowledgment acknowledges.
+    /// RFC 7323 (4.3): stores the timestamp of the segment that the next acknowledgment
+    /// acknowledges, to echo it.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn take_timestamp(&mut self, segment: &Segment) {
         let newer = segment.ts_value.wrapping_sub(self.ts_recent).cast_signed() >= 0;
@@ -82,8 +82,8 @@ impl Endpoint {
         if !FAST && self.ecn.on {
             self.take_mark(segment);
         }
-        // A FIN occupies one sequence number. Like Linux, it is accepted even if the window is
-        // full.
+        // A FIN occupies one sequence number. Like in Linux, a FIN is accepted even if the window
+        // is full.
         if !FAST {
             range.end += u64::from(segment.flags.contains(Flags::FIN));
             self.quick_acks.hear(now, self.coarse_clock, || self.rtt.rto());
@@ -111,9 +111,9 @@ impl Endpoint {
         }
     }
 
-    /// Reports that the application has left `bytes` of the received bytes unread: the window
-    /// shrinks by them. A window update is sent if the window was at most half the buffer and can
-    /// now be at least twice as large (`tcp_cleanup_rbuf` of Linux).
+    /// Reports that the application has left `bytes` of the received bytes unread. The window
+    /// shrinks by this number. A window update is sent if the window was at most half the buffer
+    /// and can now be made at least twice as large (`tcp_cleanup_rbuf` of Linux).
     pub fn leave_unread(&mut self, bytes: u64) {
         let buffer = self.config.receive_buffer_bytes;
         let room = u64::from(buffer).saturating_sub(bytes) as u32;
@@ -121,7 +121,8 @@ impl Endpoint {
             return;
         }
         self.receive_room_bytes = room;
-        // On the fast path the advertised window changes only when data arrives.
+        // The fast path must end, because on it the advertised window changes only when data
+        // arrives.
         self.fast_path = false;
         let window = self.rcv_edge - self.received.next();
         let is_wider = u64::from(room) >= (2 * window).max(self.mss.min(buffer).into());
@@ -145,7 +146,7 @@ impl Endpoint {
     }
 
     /// Handles the end of a write: a short segment, or one with PSH. The application is assumed to
-    /// read it at once.
+    /// read the data at once.
     fn take_push(&mut self, segment: &Segment) {
         let is_short = segment.len > 0 && segment.len < self.mss;
         if is_short || segment.flags.contains(Flags::PSH) {
@@ -206,7 +207,7 @@ pub(super) mod tests {
         receive_buffer_bytes: 20_000,
     };
 
-    /// An endpoint of an open connection that has sent no data yet.
+    /// An endpoint that has an open connection and has sent no data yet.
     fn receiver() -> Endpoint {
         let (mut client, mut server) = (Endpoint::connect(CONFIG), Endpoint::listen(CONFIG));
         for _ in 0..2 {

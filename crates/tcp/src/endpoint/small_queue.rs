@@ -2,13 +2,13 @@
 //! the sending host (`net/ipv4/tcp_output.c` of Linux: `tcp_small_queue_check`, `tcp_wfree`,
 //! `tcp_tsq_write`).
 //!
-//! The data waits in packets, the units that the kernel hands to the interface: bursts of
+//! The data waits in packets. These are the units that the kernel hands to the interface: bursts of
 //! segmentation offload, or single segments. A packet occupies memory from the moment it is handed
 //! over until its last frame has left the host. While the packets occupy at least as much memory as
 //! the limit, TCP keeps the next packet until one of them has left.
 //!
-//! An endpoint does not know its host's interface. The caller reports when each segment will have
-//! left the host, either immediately ([`Endpoint::handed_over`]) or later
+//! An endpoint does not know the network interface of its host. The caller reports when each
+//! segment will have left the host, either immediately ([`Endpoint::handed_over`]) or later
 //! ([`Endpoint::handle_departure`]).
 
 use alloc::boxed::Box;
@@ -18,8 +18,9 @@ use netstudy_units::Time;
 
 use super::{Config, Endpoint};
 
-/// Memory of a packet without its payload: `struct sk_buff`, 320 bytes for headers (`MAX_TCP_HEADER`), and
-/// `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in `tcp_stream_alloc_skb`).
+/// Memory of a packet without its payload: `struct sk_buff`, 320 bytes for headers
+/// (`MAX_TCP_HEADER`), and `struct skb_shared_info` on a machine of 64 bits (`SKB_TRUESIZE` in
+/// `tcp_stream_alloc_skb`).
 const OVERHEAD_BYTES: u64 = 256 + 320 + 320;
 
 /// A packet that has not left its host yet.
@@ -42,10 +43,10 @@ impl Below {
 /// Packets that a connection has handed over to its host's interface.
 #[derive(Clone, Debug)]
 pub(super) struct SmallQueue {
-    /// In the order of departure, except for the newest one.
+    /// All packets except the newest, in the order of departure.
     packets: Ring<Below>,
-    /// The newest packet, to which segments of the same burst may still be added. If there is no
-    /// packet, this one has 0 bytes.
+    /// The newest packet, to which segments of the same burst may still be added. Its size is 0
+    /// bytes if there is no packet.
     newest: Below,
     /// Memory of all packets.
     bytes: u64,
@@ -88,7 +89,8 @@ impl SmallQueue {
         self.bytes
     }
 
-    /// A segment of `len` bytes was handed over at `now`, and will have left at `left_at`.
+    /// Records that a segment of `len` bytes was handed over at `now` and will have left at
+    /// `left_at`.
     fn add(&mut self, now: Time, len: u32, left_at: Time) {
         let mut bytes = u64::from(len);
         if self.begins || self.newest.handed_over_at != now {
@@ -139,11 +141,11 @@ impl Endpoint {
     }
 
     /// Reports that a segment with `len` bytes of payload, sent at `now`, waits in the host until
-    /// `left_at`, or [`Time::NEVER`] if [`Self::handle_departure`] will report that later. Must not
-    /// be called for a segment that the host dropped.
+    /// `left_at`, or [`Time::NEVER`] if [`Self::handle_departure`] will report the departure later.
+    /// Must not be called for a segment that the host dropped.
     pub fn handed_over(&mut self, now: Time, len: u32, left_at: Time) {
-        // No data waits behind a SYN or FIN, and the kernel hardly counts pure acknowledgments
-        // (`skb_set_tcp_pure_ack`).
+        // Segments without data are not counted: no data waits behind a SYN or FIN, and the kernel
+        // counts almost no memory for pure acknowledgments (`skb_set_tcp_pure_ack`).
         if len > 0
             && let Some(queue) = &mut self.small_queue
         {
@@ -170,7 +172,7 @@ impl Endpoint {
     }
 
     /// Whether a packet with `payload` bytes of new data has to wait until this connection has less
-    /// data in the host. If not, the packet starts now.
+    /// data in the host. If it need not wait, the packet starts now.
     #[inline(never)]
     pub(super) fn holds_new(&mut self, now: Time, payload: u64) -> bool {
         let Some(queue) = &self.small_queue else { return false };
@@ -184,8 +186,8 @@ impl Endpoint {
         holds
     }
 
-    /// Like [`Self::holds_new`] for a retransmission, which is a packet of its own. The limit is
-    /// twice as high.
+    /// Like [`Self::holds_new`] for a retransmission, which is a packet of its own. For
+    /// retransmissions the limit is twice as high.
     pub(super) fn holds_again(&mut self, now: Time) -> bool {
         self.small_queue.is_some() && self.holds(now, self.mss.into(), 1, false)
     }
@@ -201,7 +203,7 @@ impl Endpoint {
         let least = (2 * (OVERHEAD_BYTES + payload)) << factor;
         let fits =
             bytes < least.min(most) || (bytes < most && bytes >> factor < self.paced_bytes());
-        // With one packet out there may be no departure left to wait for
+        // If only one packet is unacknowledged, there may be no departure left to wait for
         // (`tcp_rtx_queue_empty_or_single_skb`).
         if fits || is_one_out || self.sent.len() <= 1 {
             return false;
@@ -213,7 +215,7 @@ impl Endpoint {
         true
     }
 
-    /// Ends the holding back, because a packet has left.
+    /// Stops holding packets back, because a packet has left.
     pub(super) fn resume(&mut self) {
         if let Some(queue) = &mut self.small_queue {
             queue.holds = false;

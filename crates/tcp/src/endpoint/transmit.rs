@@ -9,11 +9,12 @@ use super::{Endpoint, State};
 use crate::recovery::{self, algorithm::Phase};
 use crate::{CongestionControl, Flags, Segment, SentSegment};
 
-/// Receiver of the segments that an endpoint sends.
+/// Takes the segments that an endpoint sends.
 pub trait Outlet {
-    /// Takes a segment that is to be sent now. Returns until when the segment waits in the host, as
-    /// in [`Endpoint::handed_over`], or none if it does not wait, because it was dropped or has
-    /// left already. Implementations should be inlined; otherwise each segment is copied once more.
+    /// Takes a segment that is to be sent now. Returns the time until which the segment waits in
+    /// the host, like in [`Endpoint::handed_over`]; none if it does not wait, because it was
+    /// dropped or has left already. Implementations should be inlined; otherwise each segment is
+    /// copied once more.
     fn send(&mut self, segment: Segment) -> Option<Time>;
 }
 
@@ -111,7 +112,7 @@ impl Endpoint {
         !self.ack_now && (self.phase != Phase::Recovery || self.is_window_full())
     }
 
-    /// Like [`Self::has_data_or_acks`], and additionally only the windows can hold data back.
+    /// Like [`Self::has_data_or_acks`], but also requires that only the windows can hold data back.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn has_free_data_or_acks(&self) -> bool {
         self.takes_fast_path()
@@ -126,8 +127,8 @@ impl Endpoint {
     /// afterwards.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn fill_window(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
-        // The window minus the segments in flight; each duplicate acknowledgment shows that one
-        // more segment has left the network.
+        // The room is the window minus the segments in flight. Each duplicate acknowledgment shows
+        // that one more segment has left the network.
         let mut room = (self.window.cwnd + self.dup_acks).saturating_sub(self.sent.in_flight());
         let mss = u64::from(self.mss);
         let end = self.write_end.min(self.send_edge());
@@ -229,8 +230,8 @@ impl Endpoint {
         Some(self.build(now, &again))
     }
 
-    /// The next segment of new data, if one may be sent at `now`. To be called only when nothing
-    /// else is due before it.
+    /// The next segment of new data, if one may be sent at `now`. Must be called only when nothing
+    /// else is due before this segment.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn poll_new_data(&mut self, now: Time) -> Option<Segment> {
         if self.snd_nxt >= self.write_end {
@@ -274,13 +275,13 @@ impl Endpoint {
     }
 
     const fn may_send_data(&self) -> bool {
-        // With a FIN queued, data written before it still goes out.
+        // If a FIN is queued, the data written before it is still sent.
         self.snd_nxt > 0 && matches!(self.state, State::Established | State::CloseWait)
     }
 
-    /// Payload bytes of the next new segment: a full one, or all that is left. A window remnant
-    /// smaller than that is not used for a short segment while data is outstanding (silly window
-    /// avoidance of the sender, RFC 9293, 3.8.6.2.1).
+    /// Payload bytes of the next new segment: a full segment, or all data that is left. While data
+    /// is outstanding, a rest of the window that is too small for this length is not filled with a
+    /// shorter segment (silly window avoidance of the sender, RFC 9293, 3.8.6.2.1).
     #[inline]
     pub(crate) fn new_data_len(&self) -> Option<u32> {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
@@ -291,7 +292,8 @@ impl Endpoint {
         (self.sent.is_empty() && room > 0).then_some(room as u32)
     }
 
-    /// Offset up to which data may be sent: the smaller of the peer's window and the send buffer.
+    /// Offset up to which data may be sent: the lower of the limits set by the peer's window and by
+    /// the send buffer.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn send_edge(&self) -> u64 {
         self.snd_una + self.snd_wnd.min(u64::from(self.config.send_buffer_bytes))
@@ -312,7 +314,7 @@ impl Endpoint {
         }
     }
 
-    /// The SYN of either side.
+    /// The SYN or the SYN-ACK, if it must be sent for the first time.
     #[cold]
     #[inline(never)]
     fn poll_control(&mut self, now: Time) -> Option<Segment> {
@@ -354,7 +356,7 @@ impl Endpoint {
         self.stamp_ack::<FAST>(now, Segment { seq, ..Segment::default() })
     }
 
-    /// The segment described by `sent`.
+    /// Builds the segment that `sent` describes.
     fn build(&mut self, now: Time, sent: &SentSegment) -> Segment {
         if sent.start > 0 && sent.start < self.write_end {
             return self.build_data(now, sent);
@@ -369,7 +371,7 @@ impl Endpoint {
         self.stamp_ack::<false>(now, segment)
     }
 
-    /// The data segment described by `sent`.
+    /// Builds the data segment that `sent` describes.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn build_data(&mut self, now: Time, sent: &SentSegment) -> Segment {
         self.counters.count_sent(sent.len);
@@ -394,7 +396,7 @@ impl Endpoint {
         segment
     }
 
-    /// Adds the fields of a segment without payload: the fields of every segment, and SACK.
+    /// Adds the fields of a segment without payload: those that every segment has, and SACK.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(super) fn stamp_ack<const FAST: bool>(
         &mut self,
@@ -411,7 +413,7 @@ impl Endpoint {
         self.stamp::<FAST>(now, segment)
     }
 
-    /// Adds the fields of every segment: acknowledgment, window, timestamps.
+    /// Adds the fields that every segment has: acknowledgment, window, timestamps.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn stamp<const FAST: bool>(&mut self, now: Time, mut segment: Segment) -> Segment {
         segment.timestamps = self.timestamps;

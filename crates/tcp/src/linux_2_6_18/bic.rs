@@ -4,13 +4,14 @@ use crate::congestion::control::{Acked, CongestionControl, Delivered, Window};
 
 /// Scale of [`BETA`].
 const SCALE: u32 = 1024;
-/// Share of the window kept after a loss, in 1/1024.
+/// Share of the window that remains after a loss, in 1/1024.
 const BETA: u32 = 819;
 /// Up to this window, BIC behaves like Reno.
 const LOW_WINDOW: u32 = 14;
 /// Maximum number of segments by which the window grows in a round trip.
 const MAX_INCREMENT: u32 = 16;
-/// The distance to the target is divided by this (`BICTCP_B`).
+/// The window grows per round trip by the distance to the target divided by this number
+/// (`BICTCP_B`).
 const SEARCH_DIVISOR: u32 = 4;
 /// Number of round trips over which the last step to the target is spread, times
 /// [`SEARCH_DIVISOR`].
@@ -18,19 +19,19 @@ const SMOOTH_PART: u32 = 20;
 /// Minimum time between two computations of the growth while the window does not change (`HZ /
 /// 32`).
 const UPDATE_INTERVAL: Duration = Duration::from_us(31_000);
-/// Fixed point of the delayed-acknowledgment ratio (`ACK_RATIO_SHIFT`).
+/// Number of fractional bits of `ack_ratio` (`ACK_RATIO_SHIFT`).
 const ACK_RATIO_SHIFT: u32 = 4;
 
 /// Binary increase congestion control, like `net/ipv4/tcp_bic.c` of Linux 2.6.18 (Xu, Harfoush and
 /// Rhee, "Binary increase congestion control for fast long-distance networks", INFOCOM 2004).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bic {
-    /// Window at the last loss, lowered if it was smaller than at the loss before (fast
+    /// Window at the last loss; if it was smaller than at the previous loss, a lower value (fast
     /// convergence).
     last_max: u32,
     /// No loss yet: the window grows by at least 5 % per round trip.
     never_lost: bool,
-    /// Acknowledgments after which the window grows by one.
+    /// Number of acknowledgments after which the window grows by one.
     per_increment: u32,
     updated_for: u32,
     updated_at: Time,
@@ -67,11 +68,12 @@ impl Bic {
         if self.never_lost {
             per_increment = per_increment.min(20);
         }
-        // Fewer acknowledgments arrive if each covers several segments.
+        // Fewer acknowledgments arrive if each of them covers several segments.
         self.per_increment = ((per_increment << ACK_RATIO_SHIFT) / self.ack_ratio).max(1);
     }
 
-    /// Binary search towards the window of the last loss, then beyond it.
+    /// Number of acknowledged segments after which the window grows by one: a binary search towards
+    /// the window of the last loss, then growth beyond it.
     const fn search(&self, cwnd: u32) -> u32 {
         if cwnd < self.last_max {
             let distance = (self.last_max - cwnd) / SEARCH_DIVISOR;
@@ -128,7 +130,7 @@ impl CongestionControl for Bic {
         if cwnd <= LOW_WINDOW { (cwnd / 2).max(2) } else { share(BETA, SCALE).max(2) }
     }
 
-    /// `bictcp_state` at the state Loss.
+    /// `bictcp_state`, when the state Loss begins.
     fn on_timeout(&mut self) {
         *self = Self::default();
     }
@@ -138,8 +140,9 @@ impl CongestionControl for Bic {
         cwnd.max(self.last_max)
     }
 
-    /// `initial_ssthresh`: 100 in Linux 2.6.18, no initial threshold in later kernels and in the
-    /// kernel of Red Hat Enterprise Linux 5.6. It applies until the first loss of a connection.
+    /// `initial_ssthresh`: 100 in Linux 2.6.18. Later kernels and the kernel of Red Hat Enterprise
+    /// Linux 5.6 have no initial threshold. The threshold applies until the first loss of a
+    /// connection.
     fn initial_ssthresh(&self) -> u32 {
         100
     }
@@ -211,8 +214,8 @@ mod tests {
             bic.on_delivered(&delivered, &mut window(20));
             bic.ack_ratio
         };
-        // 32 + 1 - 32 / 16 = 31, then 31 + 1 - 31 / 16 = 31; an acknowledgment of no whole packet
-        // does not change it.
+        // 32 + 1 - 32 / 16 = 31, then 31 + 1 - 31 / 16 = 31; an acknowledgment that covers no whole
+        // packet does not change the ratio.
         assert_eq!([1, 0, 1, 1].map(&mut ratio_after), [31; 4]);
         assert_eq!(ratio_after(7), 31 + 7 - 1);
     }

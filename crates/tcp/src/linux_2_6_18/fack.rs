@@ -1,7 +1,8 @@
 //! Loss recovery of Linux 2.6.18: forward acknowledgment and rate halving.
 //!
-//! The names are from `net/ipv4/tcp_input.c` (`tcp_ack`, `tcp_fastretrans_alert` and the functions
-//! they call). The queue of sent packets is in `queue`, its additional state in `scoreboard`.
+//! The kernel names below are functions of `net/ipv4/tcp_input.c` (`tcp_ack`,
+//! `tcp_fastretrans_alert` and the functions that they call). The queue of sent packets is in the
+//! module `queue`, and the queue's additional state in `scoreboard`.
 
 use netstudy_units::Time;
 
@@ -79,8 +80,9 @@ impl Algorithm for Fack {
         end.sent.retransmit_packet_forward(now, end.snd_nxt)
     }
 
-    /// A timeout in a recovery belongs to the same loss event. A timeout in the phase Loss after
-    /// new data was acknowledged is a new loss event (`tcp_enter_loss`).
+    /// A timeout during a recovery belongs to the same loss event as the recovery. A timeout in the
+    /// phase Loss is a new loss event if new data was acknowledged in this phase
+    /// (`tcp_enter_loss`).
     fn enter_loss(end: &mut Endpoint, _now: Time) {
         let is_same_event = match end.phase {
             Phase::Open | Phase::Disorder => false,
@@ -207,12 +209,12 @@ fn alert(end: &mut Endpoint, now: Time, advanced: bool, is_duplicate: bool, tagg
     lower_window(end);
 }
 
-/// By how many segments `fackets_out` exceeds the reordering tolerance.
+/// Number of segments by which `fackets_out` exceeds the reordering tolerance.
 fn segments_beyond_reordering(end: &Endpoint) -> u32 {
     end.sent.facked_segments().saturating_sub(end.sent.packets().reordering())
 }
 
-/// Ends the phase, because all data sent before it began is acknowledged.
+/// Ends the phase, because all data sent before the phase began is acknowledged.
 fn leave_phase(end: &mut Endpoint) {
     match end.phase {
         Phase::Recovery => {
@@ -280,8 +282,9 @@ fn start_rate_halving(end: &mut Endpoint) {
     end.counters.fast_recoveries += 1;
 }
 
-/// `tcp_update_scoreboard`: with forward acknowledgment, all packets before the newest SACKed one are
-/// lost, except for the reordering tolerance; without it, the oldest packet is.
+/// `tcp_update_scoreboard`: with forward acknowledgment, all packets before the newest SACKed one
+/// are lost, except for the reordering tolerance; without forward acknowledgment, only the oldest
+/// packet is lost.
 fn update_scoreboard(end: &mut Endpoint, now: Time) {
     let lost =
         if end.sent.packets().is_forward() { segments_beyond_reordering(end).max(1) } else { 1 };
@@ -292,8 +295,8 @@ fn update_scoreboard(end: &mut Endpoint, now: Time) {
     }
 }
 
-/// `tcp_cwnd_down`: lowers the window by one on every second acknowledgment, not below the
-/// threshold, and keeps it at most one above the segments in flight.
+/// `tcp_cwnd_down`: lowers the window by one on every second acknowledgment, but not below the
+/// threshold. Keeps the window at most one segment above the segments in flight.
 fn lower_window(end: &mut Endpoint) {
     let decrement = end.window.credit + 1;
     end.window.credit = decrement & 1;
@@ -317,10 +320,10 @@ fn threshold_to_keep(end: &Endpoint) -> u32 {
     }
 }
 
-/// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver reported
-/// every retransmission as a duplicate (`tcp_may_undo`). The kernel's third sign, a timestamp from
-/// before the retransmission, works only if the round-trip time is several ticks, and is not
-/// modeled.
+/// True if the window reduction was spurious: the sender retransmitted nothing, or the receiver
+/// reported every retransmission as a duplicate (`tcp_may_undo`). The kernel also checks for a
+/// timestamp from before the retransmission. This is not modeled, because it works only if the
+/// round-trip time is several ticks.
 fn may_undo(end: &Endpoint) -> bool {
     let packets = end.sent.packets();
     packets.is_all_needless() || (packets.may_undo() && !end.recovery.fack.retransmitted)
@@ -353,7 +356,8 @@ fn undo_partly(end: &mut Endpoint) -> bool {
     may
 }
 
-/// `tcp_undo_cwr`: restores the window, and the threshold as well if the `whole` phase was spurious.
+/// `tcp_undo_cwr`: restores the window, and the threshold as well if the `whole` phase was
+/// spurious.
 fn undo(end: &mut Endpoint, whole: bool) {
     let prior = end.recovery.fack.prior_ssthresh;
     end.window.cwnd = end.congestion.undone(end.window.cwnd);
@@ -364,9 +368,9 @@ fn undo(end: &mut Endpoint, whole: bool) {
     end.counters.undone_reductions += 1;
 }
 
-/// `tcp_cwnd_validate`: if the window was neither fully used nor judged upon an acknowledgment for
-/// one timeout, because the application had nothing to send, it shrinks to the mean of its size and
-/// the used part.
+/// `tcp_cwnd_validate`: shrinks the window to the mean of its size and its used part, because the
+/// application had nothing to send. This happens if for one timeout the window was not fully used
+/// and no acknowledgment caused a check of its use.
 fn validate_window(end: &mut Endpoint, now: Time) {
     let out = end.sent.len();
     if out >= end.window.cwnd {

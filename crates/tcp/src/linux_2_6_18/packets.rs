@@ -1,10 +1,10 @@
 //! Segmentation offload of Linux 2.6.18: how TCP fills packets, and how the adapter segments them.
 //!
 //! TCP copies written data into packets of up to the maximum offload size. While the send queue is
-//! empty and the window open, it sends each segment as soon as it is written (`tcp_push_one` in
-//! `tcp_sendmsg`); full packets begin after the last of these segments. If the window admits only a
-//! part of a packet, the rest becomes a separate packet (`tcp_write_xmit`), and so does a short
-//! last segment (`tcp_mss_split_point`).
+//! empty and the window has room, TCP sends each segment as soon as the segment is written
+//! (`tcp_push_one` in `tcp_sendmsg`); full packets begin after the last of these segments. If the
+//! window admits only a part of a packet, the rest becomes a separate packet (`tcp_write_xmit`),
+//! and so does a short last segment (`tcp_mss_split_point`).
 //!
 //! The data of a packet lies in pages. Some adapters accept only a few pages in one request and
 //! segment each request separately (`nes_netdev_start_xmit` of drivers/infiniband/hw/nes: four
@@ -31,11 +31,12 @@ pub(crate) struct Packet {
     request_end: u64,
     /// Start of the first full-size packet; the others follow it without gaps.
     origin: u64,
-    /// TCP sends each segment as soon as it is written.
+    /// TCP sends each segment as soon as the segment is written.
     leaves_written: bool,
     /// Bytes of a full-size packet.
     full_bytes: u64,
-    /// End of the full-size packet that contains the start of `data`. Zero if the layout has changed since.
+    /// End of the full-size packet that contains the start of `data`. Zero if the layout of the
+    /// packets has changed since this end was computed.
     full_end: u64,
 }
 
@@ -88,7 +89,8 @@ impl Endpoint {
         self.may_go_on_with_packets(now).then(|| self.next_of_packet())
     }
 
-    /// True if a segment of new data may be sent. If the current packet has none left, the next packet begins.
+    /// True if a segment of new data may be sent. If the current packet has no segment left, the
+    /// next packet begins.
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn may_go_on_with_packets(&mut self, now: Time) -> bool {
         self.has_begun_packet() || self.may_begin_next(now)
@@ -127,8 +129,8 @@ impl Endpoint {
         self.may_pass_gate(now, len).then(|| 1 + core::mem::take(&mut self.burst_left))
     }
 
-    /// Number of full segments that are written when the page with the end of the first segment is
-    /// full.
+    /// Number of full segments that TCP sends while data is written, up to the end of the page in
+    /// which the first segment ends.
     fn segments_written(&self) -> u32 {
         let mss = u64::from(self.mss);
         // The first byte of the stream has the offset 1.
@@ -144,8 +146,8 @@ impl Endpoint {
         self.full_packet_end().min(self.write_end)
     }
 
-    /// End of the full-size packet that contains `snd_nxt`. Usually it is the packet that ends at
-    /// `full_end` or the next packet; only other packets need the slow division.
+    /// End of the full-size packet that contains `snd_nxt`. Usually this is the packet that ends at
+    /// `full_end`, or the packet after it; only other packets need the slow division.
     fn full_packet_end(&self) -> u64 {
         let Packet { origin, full_bytes: full, full_end: known, .. } = self.packet;
         let start = self.snd_nxt;

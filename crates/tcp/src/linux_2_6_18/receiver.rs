@@ -1,19 +1,19 @@
-//! Differences of the receiver: duplicate data, quick acknowledgments, and the clock for its
-//! measurements.
+//! Differences of the receiver: duplicate data, quick acknowledgments, and the clock with which it
+//! measures times.
 
 use netstudy_units::Duration;
 
 use crate::{Config, Endpoint, Jiffies, Range, Recovery};
 
-/// The clock with whose ticks round-trip times and idle times are measured: Linux 2.6.18 uses
-/// jiffies. None for later kernels, which measure microseconds.
+/// The clock for round-trip times and idle times: Linux 2.6.18 measures them in jiffies. None for
+/// later kernels, which measure in microseconds.
 pub(crate) fn coarse_clock(config: &Config) -> Option<Jiffies> {
     let is_coarse = config.recovery == Recovery::Fack && config.clock_tick > Duration::ZERO;
     is_coarse.then(|| Jiffies::new(config.clock_tick, config.clock_phase))
 }
 
-/// Makes the receiver report the part of `range` that it received before as duplicate, at once
-/// (`tcp_dsack_set`).
+/// Makes the receiver report at once, as a duplicate, the part of `range` that it had received
+/// before (`tcp_dsack_set`).
 #[inline]
 pub(crate) fn report_copy(end: &mut Endpoint, range: Range) {
     if end.config.recovery == Recovery::Fack {
@@ -44,8 +44,8 @@ impl Disorder {
         self.is_old
     }
 
-    /// Whether a segment with PSH counts as the end of a write: in the old kernels only if it is
-    /// short.
+    /// Whether a segment with PSH counts as the end of a write: in kernels before 4.18, only if the
+    /// segment is short.
     pub(crate) const fn counts_push(self, is_short: bool) -> bool {
         !self.is_old || is_short
     }

@@ -25,8 +25,8 @@ impl Prefix {
         }
     }
 
-    /// Adjusts the counts after the oldest `packets` packets left the queue. `segments` segments
-    /// left in total, including the segments of a partially acknowledged packet.
+    /// Adjusts the counts after the oldest `packets` packets left the queue. In total `segments`
+    /// segments left, including those of a partially acknowledged packet.
     pub(super) const fn remove(&mut self, packets: usize, segments: u32) {
         if packets < self.packets {
             self.packets -= packets;
@@ -55,17 +55,17 @@ pub(crate) struct Packets {
     /// Blocks with which all packets of `compared` were compared.
     pub(super) compared_blocks: [Range; SackBlocks::MAX],
     pub(super) compared: Prefix,
-    /// The packets up to the end of the first block of the last acknowledgment with SACK, if the
-    /// last pass through the queue ended there; otherwise empty.
+    /// If the last pass through the queue ended at the end of the first block of the last
+    /// acknowledgment with SACK: the packets up to there. Otherwise empty.
     pub(super) reached: Prefix,
     /// Packets that are all SACKed, lost or retransmitted, and remain so.
     pub(super) touched: Prefix,
-    /// A lower bound of `snd_nxt` at the transmission of each retransmission in flight: only a SACK
-    /// of data beyond this offset can reveal the loss of a retransmission.
+    /// `snd_nxt` was at least this when each of the retransmissions in flight was sent. So only a
+    /// SACK of data beyond this offset can reveal the loss of a retransmission.
     pub(super) copies_from: u64,
     /// Offset at which the last undoable reduction began (`undo_marker`).
     pub(super) undo_from: Option<u64>,
-    /// Number of retransmissions since then, minus the number reported as duplicates
+    /// Number of retransmissions since that reduction, minus the number reported as duplicates
     /// (`undo_retrans`).
     pub(super) undo_copies: i32,
 }
@@ -125,8 +125,8 @@ impl Packets {
         self.undo_from.is_some() && self.undo_copies == 0
     }
 
-    /// True if the packets up to offset `end` were compared with `block`, either as it is now or
-    /// when it ended at `end`.
+    /// True if the packets up to offset `end` were compared with `block`: either with its present
+    /// end, or when it ended at `end`.
     pub(super) fn knows(&self, block: Range, end: u64) -> bool {
         let Range { start, end: block_end } = block;
         let is_known = |known: &Range| {
@@ -136,9 +136,9 @@ impl Packets {
         self.compared_blocks.iter().any(is_known)
     }
 
-    /// Records that all packets up to the newest of `blocks` were compared with `blocks`. A single
-    /// block replaces the known block with the same start, which has grown; the other known blocks
-    /// remain valid.
+    /// Records that all packets up to the newest of `blocks` were compared with `blocks`. If
+    /// `blocks` is a single block, it replaces the known block with the same start, because this
+    /// block has grown; the other known blocks remain valid.
     pub(super) fn learn(&mut self, blocks: &[Range]) {
         if let [grown] = blocks
             && let Some(known) =

@@ -51,7 +51,8 @@ pub(crate) trait Algorithm {
     /// The segment `again` was retransmitted.
     fn on_retransmitted(_end: &mut Endpoint, _now: Time, _again: &SentSegment) {}
 
-    /// Segmentation offload holds back data that the window would allow, for a larger burst.
+    /// Segmentation offload holds back data that the window would allow, in order to send a larger
+    /// burst.
     fn on_deferred(_end: &mut Endpoint, _now: Time) {}
 
     /// Retransmits the next lost segment that has not been retransmitted since it was lost.
@@ -74,16 +75,16 @@ pub(crate) trait Algorithm {
     fn enter_loss(end: &mut Endpoint, now: Time);
 
     /// Number of segments from which congestion control computes the new threshold after a loss or
-    /// a mark (`FlightSize` of RFC 5681, 2): segments sent and not yet cumulatively acknowledged,
-    /// including lost ones. Segments that limited transmit sent beyond the window do not count (RFC
-    /// 6675, 5, step 4.2).
+    /// a mark (`FlightSize` of RFC 5681, 2). It counts segments that were sent and are not
+    /// cumulatively acknowledged yet, including lost ones. Segments that limited transmit sent
+    /// beyond the window do not count (RFC 6675, 5, step 4.2).
     fn flight_size(end: &Endpoint) -> u32 {
         end.sent.len().min(end.window.cwnd)
     }
 }
 
-/// Handles a timeout as in the RFCs: the threshold falls if this is a new loss event, and slow
-/// start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all
+/// Handles a timeout as described in the RFCs: the threshold falls if this is a new loss event, and
+/// slow start begins with one segment (RFC 5681, 3.1; RFC 6298, 5.4 to 5.7). The caller marks all
 /// segments that are not SACKed as lost.
 pub(crate) fn begin_loss(end: &mut Endpoint, is_same_event: bool) {
     if !is_same_event || end.snd_una >= end.recovery_point {

@@ -1,12 +1,12 @@
-//! Loss recovery: which segments count as lost, when they are retransmitted, and how far the congestion
-//! window falls. Each algorithm is one file or folder. The algorithm of Linux 2.6.18 is with the
-//! rest of its TCP.
+//! Loss recovery: which segments count as lost, when they are retransmitted, and how far the
+//! congestion window falls. Each algorithm is one file or folder. The algorithm of Linux 2.6.18 is
+//! in the module `linux_2_6_18`, with the rest of that kernel's TCP.
 //!
 //! An algorithm implements [`Algorithm`]. It reads and changes the whole endpoint, so its functions
-//! take the endpoint as an argument; its own state is a part of [`LossRecovery`]. The endpoint
-//! calls the functions of the same names below, and only `ask!` selects the algorithm. Decisions
-//! that are needed for each sent segment are fields of [`LossRecovery`], which the algorithms set,
-//! because reading a field is cheaper than a call.
+//! take the endpoint as an argument; its own state is a field of [`LossRecovery`]. The endpoint
+//! calls the functions below, which have the same names as those of [`Algorithm`]; only their macro
+//! `ask!` selects the algorithm. Decisions that are needed for each sent segment are fields of
+//! [`LossRecovery`] that the algorithms set, because reading a field is cheaper than a call.
 //!
 //! `sent` is the queue of sent segments with the SACK scoreboard, which all algorithms share.
 
@@ -29,7 +29,7 @@ use rfc::Rfc;
 /// Ways to find and repair losses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recovery {
-    /// RFC 6675, and RFC 6582 without SACK.
+    /// RFC 6675; without SACK, RFC 6582.
     Rfc,
     /// Forward acknowledgment with rate halving, as in Linux 2.6.18 (Mathis and Mahdavi, SIGCOMM
     /// 1996; the kernel's `net/ipv4/tcp_input.c`). A connection without SACK uses [`Self::Rfc`]
@@ -46,7 +46,7 @@ pub enum Recovery {
     },
 }
 
-/// The algorithms that a connection can be given.
+/// The algorithms that a connection can use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum InUse {
     Rfc,
@@ -84,7 +84,8 @@ macro_rules! ask {
     };
 }
 
-/// Loss recovery of a connection: instructions to the sending side, and the state of each algorithm.
+/// Loss recovery of a connection: decisions that the sending side must follow, and the state of
+/// each algorithm.
 ///
 /// The states of all algorithms are separate fields, not an enum. So an algorithm can access its
 /// state directly while it changes the rest of the endpoint.
@@ -123,8 +124,9 @@ impl LossRecovery {
         }
     }
 
-    /// The minimum round-trip time, if the algorithm in use records it. Only [`Prr`] does. With the
-    /// other algorithms its state stays empty, so no check of the algorithm is needed here.
+    /// The minimum round-trip time, if the algorithm in use records it. Only [`Prr`] does. With
+    /// other algorithms, the state of [`Prr`] stays empty, so no check of the algorithm is needed
+    /// here.
     pub(crate) const fn min_rtt(&self) -> Option<Duration> {
         self.prr.min_rtt()
     }
@@ -135,9 +137,9 @@ impl LossRecovery {
         self.in_use = InUse::Rfc;
     }
 
-    /// Whether the endpoint's fast path may be taken. The fast path exists only for [`Rfc`]: there
-    /// [`on_ack`] calls [`Rfc`] directly, and only the retransmission timer is started instead of
-    /// calling `on_sent`.
+    /// Whether the endpoint's fast path may be taken. The fast path exists only for [`Rfc`]: on it,
+    /// [`on_ack`] calls [`Rfc`] directly, and `on_sent` is replaced by a start of the
+    /// retransmission timer.
     pub(crate) fn has_fast_path(&self) -> bool {
         self.in_use == InUse::Rfc
     }

@@ -10,8 +10,8 @@ use crate::{Acked, CongestionControl, Endpoint, SackBlocks, Segment, SentSegment
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct State {
     /// A rescue retransmission is allowed once data beyond this offset is acknowledged (`RescueRxt`
-    /// of RFC 6675, 2): the end of the first retransmission of the recovery, and after the rescue
-    /// retransmission the recovery point.
+    /// of RFC 6675, 2). The offset is the end of the first retransmission of the recovery; after a
+    /// rescue retransmission, it is the recovery point.
     rescue_after: u64,
 }
 
@@ -139,9 +139,9 @@ fn take_duplicate(end: &mut Endpoint, ack: u64, sack: &SackBlocks, window_change
 
 fn count_duplicate(end: &mut Endpoint) {
     end.dup_acks = (end.dup_acks + 1).min(end.sent.len());
-    // RFC 6582 (3.2, step 1): only if the acknowledgment covers data sent after the last recovery
-    // began or the last timeout fired. Otherwise the duplicates may come from unnecessary
-    // retransmissions.
+    // RFC 6582 (3.2, step 1): recovery begins only if data sent after the last recovery began or
+    // the last timeout fired is acknowledged. Otherwise the duplicate acknowledgments may come from
+    // unnecessary retransmissions.
     if end.dup_acks >= DUP_THRESH && end.snd_una > end.recovery_point {
         end.sent.lose_oldest();
     }
@@ -169,7 +169,7 @@ fn enter_recovery(end: &mut Endpoint) {
     end.phase = Phase::Recovery;
     end.recovery.rfc.rescue_after = end.sent.oldest_end();
     // RFC 6675 (5, step 4.3); RFC 5681 (3.2, step 3): the first retransmission is sent at once; the
-    // rest follows as the window allows.
+    // other retransmissions follow when the window has room.
     end.recovery.retransmits_at_once = end.sent.may_retransmit();
     end.counters.fast_recoveries += 1;
 }

@@ -29,7 +29,7 @@ impl fmt::Debug for Login {
     }
 }
 
-/// The file of a session's transfers.
+/// The file that a session transfers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
     /// Its name at the server.
@@ -45,13 +45,14 @@ pub struct RemoteFile {
 pub enum ClientStep {
     /// Send a command.
     Say(Command),
-    /// Open the data connection to this port of the server; then [`ClientSession::connected`].
+    /// Open the data connection to this port of the server; then call [`ClientSession::connected`].
     Connect(u16),
-    /// Transfer the file over the data connection; then [`ClientSession::carried`].
+    /// Transfer the file over the data connection; then call [`ClientSession::carried`].
     Carry,
     /// The session is ready for a transfer.
     Ready,
-    /// The transfer has ended, and the server has confirmed it; the session is ready for the next one.
+    /// The transfer has ended, and the server has confirmed it. The session is ready for the next
+    /// transfer.
     Done,
 }
 
@@ -79,7 +80,7 @@ pub struct ClientSession {
     /// The server's address, if PASV may be used.
     server: Option<Ipv4Addr>,
     state: State,
-    /// Whether the server supports EPSV; true until it rejects it.
+    /// Whether the server supports EPSV; true until the server rejects this command.
     is_extended: bool,
     /// The file has been transferred over the data connection.
     is_carried: bool,
@@ -102,7 +103,7 @@ impl ClientSession {
         }
     }
 
-    /// The file of its transfers.
+    /// The file that the session transfers.
     #[must_use]
     pub const fn file(&self) -> &RemoteFile {
         &self.file
@@ -129,7 +130,7 @@ impl ClientSession {
     /// Handles a reply of the server. Returns the next steps.
     ///
     /// # Errors
-    /// The server refuses, or the reply is not allowed at this point.
+    /// The server refuses the command, or the reply is not allowed at this point.
     pub fn replied(&mut self, reply: &Reply) -> Result<Vec<ClientStep>, String> {
         let say = |command| vec![ClientStep::Say(command)];
         let steps = match (self.state, reply.code) {
@@ -143,7 +144,8 @@ impl ClientSession {
                 self.state = State::Password;
                 say(Command::Password(self.login.password.clone()))
             }
-            // RFC 959, 5.4: a user may need no password (230), or none may be needed any more (202).
+            // RFC 959, 5.4: a server may need no password (230), or may have no use for the command
+            // any more (202).
             (State::User | State::Password, 230 | 202) => {
                 self.state = State::Type;
                 say(Command::Type("I".to_string()))
@@ -158,13 +160,14 @@ impl ClientSession {
                 let port = reply.extended_port().ok_or_else(|| self.odd(reply))?;
                 self.connect(port)
             }
-            // A server older than RFC 2428 does not know EPSV; 522 refuses the protocol (RFC 2428, 2).
+            // A server older than RFC 2428 does not know EPSV; 522 refuses the protocol (RFC 2428,
+            // 2).
             (State::Passive, 500..=502 | 522) if self.is_extended && self.server.is_some() => {
                 self.is_extended = false;
                 say(Command::Passive)
             }
             (State::Passive, 227) if !self.is_extended => self.passive(reply)?,
-            // RFC 959, 4.2.2: the data connection is already open, or about to be.
+            // RFC 959, 4.2.2: the data connection is already open, or is about to be opened.
             (State::Asked, 125 | 150) => {
                 self.state = State::Begun;
                 if self.file.sends { vec![ClientStep::Carry] } else { vec![] }
@@ -197,7 +200,7 @@ impl ClientSession {
     /// Reports that the data connection has ended after `bytes` of the file.
     ///
     /// # Errors
-    /// The file has another size.
+    /// The number of bytes is not the size of the file.
     pub fn carried(&mut self, bytes: u64) -> Result<Vec<ClientStep>, String> {
         let whole = self.file.bytes;
         if bytes != whole {
@@ -226,7 +229,8 @@ impl ClientSession {
 
     fn passive(&mut self, reply: &Reply) -> Result<Vec<ClientStep>, String> {
         let (address, port) = reply.passive_endpoint().ok_or_else(|| self.odd(reply))?;
-        // Else a server could make its clients connect to any host: the attack of RFC 2577, 2, turned round.
+        // Otherwise a server could make its clients connect to any host: the attack of RFC 2577 (2)
+        // with the roles of client and server exchanged.
         if Some(address) != self.server {
             return Err(format!(
                 "the reply to PASV names another host, {address}: no data connection is opened"
@@ -240,7 +244,8 @@ impl ClientSession {
         vec![ClientStep::Connect(port)]
     }
 
-    /// Ends the transfer, if it is carried and confirmed.
+    /// Ends the transfer, if the data connection has ended and the server has confirmed the
+    /// transfer.
     fn end(&mut self) -> Vec<ClientStep> {
         if !(self.is_carried && self.is_confirmed) {
             return vec![];
@@ -249,7 +254,7 @@ impl ClientSession {
         vec![ClientStep::Done]
     }
 
-    /// Describes a reply that ends the session, for the error.
+    /// Describes, for an error message, a reply that ends the session.
     fn odd(&self, reply: &Reply) -> String {
         let what = match self.state {
             State::Greeting => "the greeting",
@@ -282,7 +287,8 @@ mod tests {
         ClientSession::new(login, RemoteFile { path: "data".into(), bytes: 7, sends }, Some(SERVER))
     }
 
-    /// Feeds replies to the session. Returns its commands and steps after each of them.
+    /// Feeds replies to the session. Returns the commands and steps that the session answers to
+    /// each reply.
     fn answers(
         session: &mut ClientSession,
         replies: &[(u16, &str)],

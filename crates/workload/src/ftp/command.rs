@@ -21,7 +21,7 @@ pub enum Command {
     Size(String),
     /// PASV: the server listens for the data connection.
     Passive,
-    /// EPSV: as PASV, for any address family.
+    /// EPSV: like PASV, for any address family.
     ExtendedPassive,
     /// PORT or EPRT: asks the server to open the data connection.
     Active,

@@ -1,4 +1,4 @@
-//! An FTP client: its sessions, one per flow, through the phases of a run.
+//! An FTP client: runs its sessions, one per flow, through the phases of a run.
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -15,9 +15,9 @@ use crate::phases::{Limit, Next, Phases, Sequence, Turn};
 /// The transfers of one client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FtpConfig {
-    /// Time from the end of a transfer to the start of the next one of its session.
+    /// Time from the end of a transfer to the start of the next transfer in the same session.
     pub pause: Duration,
-    /// The phases, as a number of transfers of each session or as a time.
+    /// The phases. Each lasts for a number of transfers per session, or for a time.
     pub phases: Phases,
 }
 
@@ -35,11 +35,11 @@ impl FtpConfig {
     }
 }
 
-/// The client's next action. A flow is a session: one control connection, and one data connection
-/// after another, one for each transfer.
+/// The client's next action. A flow is a session: it has one control connection, and a new data
+/// connection for each transfer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FtpAction {
-    /// Open the control connection; then [`FtpClient::opened`].
+    /// Open the control connection; then call [`FtpClient::opened`].
     Open {
         /// The flow.
         flow: u32,
@@ -51,14 +51,14 @@ pub enum FtpAction {
         /// The command.
         command: Command,
     },
-    /// Open the data connection; then [`FtpClient::connected`].
+    /// Open the data connection; then call [`FtpClient::connected`].
     Connect {
         /// The flow.
         flow: u32,
         /// The server's port.
         port: u16,
     },
-    /// Transfer the file over the data connection; then [`FtpClient::carried`].
+    /// Transfer the file over the data connection; then call [`FtpClient::carried`].
     Carry {
         /// The flow.
         flow: u32,
@@ -67,9 +67,9 @@ pub enum FtpAction {
     LoggedIn {
         /// The flow of the session.
         flow: u32,
-        /// Time until its control connection was open.
+        /// How long it took to open the session's control connection.
         connect: Duration,
-        /// Time from then until it was ready for transfers.
+        /// Time from then until the session was ready for transfers.
         login: Duration,
     },
     /// As [`Action::Begin`](crate::Action::Begin).
@@ -119,7 +119,7 @@ struct Flow {
     opened: Time,
 }
 
-/// An FTP client without I/O: it starts all transfers of its sessions.
+/// An FTP client without I/O. It starts all transfers of its sessions.
 #[derive(Clone, Debug)]
 pub struct FtpClient {
     config: FtpConfig,
@@ -159,7 +159,7 @@ impl FtpClient {
         if self.outbox.is_empty() { self.wake } else { Time::ZERO }
     }
 
-    /// The next action due at `now`; none: no further action.
+    /// The next action that is due at `now`; none: no further action is due.
     pub fn poll(&mut self, now: Time) -> Option<FtpAction> {
         if self.outbox.is_empty() && self.wake <= now {
             self.wake_up(now);
@@ -178,8 +178,8 @@ impl FtpClient {
         goes
     }
 
-    /// Reports that the control connection of a flow is open. The driver began to open it at
-    /// `begun`.
+    /// Reports that the control connection of a flow is open. The driver began to open the
+    /// connection at `begun`.
     pub fn opened(&mut self, now: Time, flow: u32, begun: Time) {
         let own = &mut self.flows[flow as usize];
         own.opened = now;
@@ -252,8 +252,8 @@ impl FtpClient {
     }
 
     fn ended(&mut self, now: Time, flow: u32) {
-        // A driver may report replies that arrived after the end of the phase before it polls for
-        // that end.
+        // A driver may report a reply that arrived after the end of the phase before it polls for
+        // the end of the phase.
         self.end_time(now);
         let next = now + self.config.pause;
         let own = &mut self.flows[flow as usize];
@@ -269,7 +269,7 @@ impl FtpClient {
             bytes_sent: if sends { bytes } else { 0 },
             started,
             first_byte,
-            // The server confirms a received file only when it has stored it.
+            // The server confirms a received file only after it has stored the file.
             ended: if sends { now } else { ended },
         }));
         self.look_ahead(now);
@@ -303,8 +303,8 @@ impl FtpClient {
         }
     }
 
-    /// Sets the time of the next action. Ends the phase if its time is over and no transfer is in
-    /// progress.
+    /// Sets the time of the next action. Ends the current phase if the phase's time is over and no
+    /// transfer is in progress.
     fn look_ahead(&mut self, now: Time) {
         let wakes = self.flows.iter().map(|flow| match flow.state {
             State::Waiting(at) => at,
@@ -342,7 +342,7 @@ impl FtpClient {
         self.look_ahead(now);
     }
 
-    /// Reports the end of the measuring phase, if its time is over.
+    /// Reports the end of the measuring phase, if the time of this phase is over.
     fn end_time(&mut self, now: Time) {
         if let Some(Turn::Over) = self.sequence.turn(now) {
             self.outbox.push_back(FtpAction::Over);

@@ -31,8 +31,8 @@ impl Lines {
         self.read.extend_from_slice(bytes);
     }
 
-    /// The next complete line, without its end; none: not complete yet. After an error, nothing
-    /// more can be read from the connection.
+    /// The next complete line, without its line end; none: the line is not complete yet. After an
+    /// error, nothing more can be read from the connection.
     ///
     /// # Errors
     /// The line is too long or is not text.

@@ -1,5 +1,5 @@
-//! The file transfer protocol: control and passive data connections, binary, RETR and STOR. Text
-//! goes in, text and steps come out; the driver handles sockets and files.
+//! The file transfer protocol: control and passive data connections, binary, RETR and STOR. The
+//! sessions receive text and return text and steps; the driver handles sockets and files.
 
 mod client;
 mod command;

@@ -14,7 +14,7 @@ const REPLY_LINES_MAX: usize = 256;
 pub struct Reply {
     /// Three digits.
     pub code: u16,
-    /// Its text for people; lines are separated by line feeds.
+    /// The text for human readers; lines are separated by line feeds.
     pub text: String,
 }
 
@@ -24,7 +24,7 @@ impl Reply {
         Self { code, text: text.into() }
     }
 
-    /// Whether another reply to the same command follows (1yz).
+    /// Whether another reply to the same command follows (codes 1yz).
     #[must_use]
     pub const fn is_preliminary(&self) -> bool {
         self.code / 100 == 1
@@ -118,8 +118,8 @@ impl Replies {
         self.lines.push(bytes);
     }
 
-    /// The next complete reply; none: not complete yet. After an error, nothing more can be read
-    /// from the connection.
+    /// The next complete reply; none: the reply is not complete yet. After an error, nothing more
+    /// can be read from the connection.
     ///
     /// # Errors
     /// The received text is not a reply.

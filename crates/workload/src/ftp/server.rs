@@ -1,9 +1,9 @@
 //! The server's side of an FTP session: its answer to each command. RFC 959, 5.4; passive and
 //! binary mode only.
 //!
-//! The driver passes one line at a time to [`ServerSession::command`]. If the answer needs the
-//! driver, the returned step says for what, and the session waits for the result before the next
-//! line: [`ServerSession::is_busy`].
+//! The driver passes one line at a time to [`ServerSession::command`]. If the session needs the
+//! driver for its answer, the returned step tells the driver what to do. The session then takes no
+//! further line until the driver has reported the result: [`ServerSession::is_busy`].
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -12,7 +12,7 @@ use core::net::{IpAddr, SocketAddr};
 use super::command::Command;
 use super::reply::Reply;
 
-/// Failed log-ins after which a session ends.
+/// Number of failed log-ins after which a session ends.
 const LOGINS_MAX: u32 = 3;
 
 /// The driver's next task.
@@ -22,23 +22,23 @@ pub enum ServerStep {
     Reply(Reply),
     /// Send this reply and close the connection.
     Close(Reply),
-    /// Check whether the user and the password match; then [`ServerSession::known`].
+    /// Check whether the user and the password match; then call [`ServerSession::known`].
     Check {
         /// The user who wants to log in.
         user: String,
         /// The user's password.
         password: String,
     },
-    /// Listen for the data connection; then [`ServerSession::listening`].
+    /// Listen for the data connection; then call [`ServerSession::listening`].
     Listen,
-    /// Get the size of a file; then [`ServerSession::sized`].
+    /// Get the size of a file; then call [`ServerSession::sized`].
     Measure {
-        /// The file, in the served folder.
+        /// The path of the file in the served folder.
         path: String,
     },
-    /// Open a file and accept the data connection; then [`ServerSession::opened`].
+    /// Open a file and accept the data connection; then call [`ServerSession::opened`].
     Open {
-        /// The file, in the served folder.
+        /// The path of the file in the served folder.
         path: String,
         /// Whether the client sends the file.
         receives: bool,
@@ -78,9 +78,9 @@ impl FileTrouble {
 /// State of a session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum State {
-    /// Nobody has logged in.
+    /// No user has logged in.
     Stranger,
-    /// A user has given a name.
+    /// The client has sent a user name, but no password yet.
     Named(String),
     /// The driver checks the log-in.
     Checked,
@@ -107,7 +107,8 @@ pub struct ServerSession {
 }
 
 impl ServerSession {
-    /// A session with a client that has just connected, and the first reply to it.
+    /// Creates a session with a client that has just connected. Returns the session and the first
+    /// reply to the client.
     #[must_use]
     pub fn new() -> (Self, Reply) {
         let session = Self {
@@ -119,7 +120,8 @@ impl ServerSession {
         (session, Reply::new(220, "netstudy"))
     }
 
-    /// Whether the session waits for its driver and takes no command until then.
+    /// Whether the session waits for a result of its driver. Until it has this result, it takes no
+    /// command.
     #[must_use]
     pub const fn is_busy(&self) -> bool {
         !matches!(self.state, State::Stranger | State::Named(_) | State::Known)
@@ -131,7 +133,7 @@ impl ServerSession {
         !matches!(self.state, State::Stranger | State::Named(_) | State::Checked)
     }
 
-    /// Handles the next line of the client.
+    /// Handles the next line that the client has sent.
     ///
     /// # Panics
     /// If the session is busy.
@@ -144,7 +146,8 @@ impl ServerSession {
             (_, Command::System) => (215, "UNIX Type: L8"),
             (_, Command::Features) => (211, "Features:\nEPSV\nPASV\nSIZE\nEnd"),
             (_, Command::Incomplete) => (501, "The command needs an argument."),
-            // RFC 959, 4.1.1 lets a server take another user at any time; a session here is a connection of the plan.
+            // RFC 959, 4.1.1 lets a server accept another user at any time. Here a session belongs
+            // to one connection of the plan, so its user does not change.
             (State::Known, Command::User(_)) => (530, "Another user has logged in."),
             (_, Command::User(user)) => {
                 self.state = State::Named(user);
@@ -193,7 +196,7 @@ impl ServerSession {
             }
             Command::Retrieve(path) => return self.open(&path, false),
             Command::Store(path) => return self.open(&path, true),
-            // RFC 959, appendix II: the path in double quotes, and the only one.
+            // RFC 959, appendix II: the path in double quotes. This server has only one folder.
             Command::Where => Reply::new(257, "\"/\""),
             Command::Go(path) if path == "/" => Reply::new(250, "There is one folder."),
             Command::Go(_) => Reply::new(550, "There is one folder."),
@@ -225,7 +228,7 @@ impl ServerSession {
         self.with_path(path, State::Opening, |path| ServerStep::Open { path, receives })
     }
 
-    /// Returns a step with a path in the served folder, or the refusal of a path outside it.
+    /// Returns a step with a path in the served folder, or refuses a path outside of this folder.
     fn with_path(
         &mut self,
         path: &str,
@@ -273,14 +276,15 @@ impl ServerSession {
                 let address = address.to_string().replace('.', ",");
                 Reply::new(227, format!("Entering Passive Mode ({address},{high},{low})"))
             }
-            // RFC 2428, 2: the protocol that is served, in parentheses. PASV has no room for its addresses.
+            // RFC 2428, 2: the supported protocol in parentheses. The reply to PASV has no room for
+            // an IPv6 address.
             IpAddr::V6(_) => return Reply::new(522, "Over IPv6, only EPSV is available, (2)"),
         };
         self.is_listening = true;
         reply
     }
 
-    /// Reports the size of the file of [`ServerStep::Measure`]; none: no such file is served.
+    /// Reports the size of the file for [`ServerStep::Measure`]; none: this file is not served.
     pub fn sized(&mut self, bytes: Option<u64>) -> Reply {
         self.state = State::Known;
         match bytes {
@@ -308,8 +312,8 @@ impl ServerSession {
     }
 }
 
-/// Converts a path, whose root is the served folder, into a path relative to that folder; none: it
-/// leads outside.
+/// Converts a path of the client, whose root is the served folder, into a path relative to that
+/// folder; none: the path leads outside of the folder.
 fn served_path(path: &str) -> Option<String> {
     let inside = path.strip_prefix('/').unwrap_or(path);
     let is_plain = |part: &str| !matches!(part, "" | "." | "..");

@@ -5,15 +5,16 @@ use core::ops::AddAssign;
 use netstudy_units::Duration;
 
 /// Counts of one operation. `offered` counts submissions that were due in the phase or in progress
-/// when it began: offered = completed + network errors + server errors + not met + unfinished. The
-/// other counts cover requests and submissions that ended within the phase.
+/// when the phase began: offered = completed + network errors + server errors + not met +
+/// unfinished. Completed and failed submissions, page elements and bytes are counted if they ended
+/// within the phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Submissions that were due in the phase or in progress when it began.
+    /// Submissions that were due in the phase or in progress when the phase began.
     pub offered: u64,
     /// Submissions in progress when the phase began.
     pub carried: u64,
-    /// Submissions not started because too many were in progress.
+    /// Submissions that were not started because too many submissions were in progress.
     pub not_met: u64,
     /// Submissions that ended without an error.
     pub completed: u64,

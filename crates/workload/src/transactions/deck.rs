@@ -5,19 +5,19 @@ use core::mem;
 
 use super::Random;
 
-/// The registered users of one generator. Generators that share the users take every `step`-th user
-/// each.
+/// The registered users of one generator. Generators that share the users each take every `step`-th
+/// user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeckConfig {
-    /// Number of its first user.
+    /// Number of the generator's first user.
     pub first: u32,
     /// Difference between the numbers of two successive users: the number of generators.
     pub step: u32,
-    /// How many users it has.
+    /// How many users the generator has.
     pub users: u32,
 }
 
-/// A shuffled deck. A dealt card is out until it is given back. When all cards of the deck have
+/// A shuffled deck. A dealt card is out until [`Self::give_back`]. When all cards of the deck have
 /// been dealt, the returned cards are shuffled into a new deck.
 #[derive(Clone, Debug)]
 pub(super) struct Deck {
@@ -45,7 +45,7 @@ impl Deck {
         self.undealt.pop().expect("a deck has at least one user a client")
     }
 
-    /// Returns a user whose session has ended to the deck.
+    /// Takes back a user whose session has ended.
     pub(super) fn give_back(&mut self, user: u32) {
         self.played.push(user);
     }

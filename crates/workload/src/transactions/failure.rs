@@ -1,13 +1,13 @@
-//! Errors of submissions, by their names in records.
+//! Errors of submissions, with the names that they have in records.
 
 use core::fmt;
 
 /// Why a submission failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Failure {
-    /// Its connection failed.
+    /// The connection of the submission failed.
     Network(NetworkFailure),
-    /// The application rejected it or failed to process it.
+    /// The application rejected the submission or failed to process it.
     Server(ServerFailure),
 }
 
@@ -18,7 +18,7 @@ pub enum NetworkFailure {
     Refused,
     /// The peer reset the connection.
     Reset,
-    /// There was no complete answer in time.
+    /// No complete answer arrived in time.
     TimedOut,
     /// The peer closed the connection before the answer was complete.
     ClosedEarly,

@@ -1,4 +1,4 @@
-//! The load generator: a closed or an open loop of clients, through the phases of a run.
+//! The load generator: runs a closed or an open loop of clients through the phases of a run.
 
 use alloc::collections::{BinaryHeap, VecDeque};
 use alloc::string::ToString;
@@ -21,7 +21,7 @@ use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
 const WHOLE_PPM: u32 = 1_000_000;
 /// Maximum users of one generator.
 const USERS_MAX: u32 = 1_000_000;
-/// Maximum number of shares in one purchase.
+/// Maximum number of stock shares in one purchase.
 const QUANTITY_MAX: u32 = 200;
 /// Minimum time before a user of a closed loop submits again after a failed connection, so that the
 /// generator does not flood an application that is down.
@@ -104,7 +104,7 @@ impl GeneratorConfig {
         Ok(())
     }
 
-    /// Whether the mix is the brokerage's.
+    /// Whether the mix consists of operations of the brokerage.
     fn is_brokerage(&self) -> bool {
         self.operations.iter().all(|operation| is_brokerage(operation.script))
     }
@@ -114,10 +114,11 @@ const fn is_brokerage(script: Script) -> bool {
     matches!(script, Script::Brokerage(_))
 }
 
-/// The next action of a generator. Samples cover only requests and transactions that ended in the measuring phase.
+/// The next action of a generator. Samples cover only requests and transactions that ended in the
+/// measuring phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransactionAction {
-    /// Send a request; then [`Generator::answered`] or [`Generator::failed`]. A client has one
+    /// Send a request; then call [`Generator::answered`] or [`Generator::failed`]. A client has one
     /// outstanding request at a time.
     Request {
         /// The client.
@@ -127,9 +128,9 @@ pub enum TransactionAction {
     },
     /// A page element has arrived.
     Element {
-        /// Number of its operation: [`Generator::names`].
+        /// Number of the operation, in the order of [`Generator::names`].
         operation: u32,
-        /// When its request was due.
+        /// When the request of the page element was due.
         intended: Time,
         /// When the request was sent.
         sent: Time,
@@ -144,9 +145,9 @@ pub enum TransactionAction {
         operation: u32,
         /// When the transaction was due.
         intended: Time,
-        /// When its first request was sent.
+        /// When the first request of the transaction was sent.
         sent: Time,
-        /// When its last answer had arrived.
+        /// When the last answer of the transaction had arrived.
         ended: Time,
     },
     /// A transaction has failed.
@@ -189,7 +190,7 @@ pub struct Answer {
     pub bytes_read: u64,
     /// Bytes written, headers included.
     pub bytes_written: u64,
-    /// For a portfolio: its first holding.
+    /// For a portfolio: the first holding in it.
     pub holding: Option<u64>,
 }
 
@@ -216,7 +217,7 @@ enum Rest {
 /// One client: it has a connection, at most one session, and at most one transaction in progress.
 #[derive(Clone, Copy, Debug)]
 struct Client {
-    /// The registered user that it was dealt.
+    /// The registered user that the deck has dealt to the client.
     user: Option<u32>,
     is_logged_in: bool,
     is_busy: bool,
@@ -232,7 +233,7 @@ struct Client {
     due: Time,
     /// When the first request of the transaction was sent.
     sent: Option<Time>,
-    /// The holding to sell, for a sale; below, the stock to buy, for a purchase.
+    /// For a sale: the holding to sell. The field below, for a purchase: the stock to buy.
     holding: u64,
     symbol: u32,
 }
@@ -260,26 +261,26 @@ impl Client {
 #[derive(Clone, Debug)]
 pub struct Generator<R> {
     config: GeneratorConfig,
-    /// Sums of the shares up to each operation.
+    /// For each operation: the sum of the shares of all operations up to this one.
     shares: Vec<u32>,
     is_brokerage: bool,
-    /// Numbers of the log-in, purchase and sale operations.
+    /// Numbers of the log-in, purchase and sale operations (this field and the next two).
     login: u32,
     buy: Option<u32>,
     sell: Option<u32>,
     streams: Streams<R>,
     deck: Deck,
     clients: Vec<Client>,
-    /// Idle clients of an open loop. The last one is used next, so that no more clients log in than
-    /// are needed.
+    /// Idle clients of an open loop. The last client of the list is used next, so that no more
+    /// clients log in than are needed.
     free: Vec<u32>,
     /// Thinking clients of a closed loop, and when they submit.
     thinking: BinaryHeap<Reverse<(Time, u32)>>,
     /// When the next submission of an open loop is due.
     arrival: Time,
     under_way: u32,
-    /// Number of sales that became purchases for lack of a holding. The same number of later
-    /// purchases become sales.
+    /// Number of sales that became purchases because the user had no holding, and for which no
+    /// later purchase has become a sale yet.
     deficit: u64,
     updates: u64,
     purchases: u64,
@@ -287,7 +288,7 @@ pub struct Generator<R> {
     sequence: Sequence,
     limit: Limit,
     is_measuring: bool,
-    /// When the measuring phase began; below, when the next statistics are due.
+    /// When the measuring phase began. The field below: when the next statistics are due.
     began: Time,
     statistics_due: Time,
     counts: Vec<Counts>,
@@ -305,7 +306,8 @@ impl<R: Random> Generator<R> {
             own.iter().position(|it| it.script == script).map(|at| at as u32)
         };
         let login = Script::Brokerage(Brokerage::Login);
-        // Every session of the brokerage begins with a log-in, which is recorded even if the mix has none.
+        // Every session of the brokerage begins with a log-in. It is recorded even if the mix has
+        // no log-in operation.
         if is_brokerage && numbered(&config.operations, login).is_none() {
             let name = "login".to_string();
             config.operations.push(OperationConfig { name, share_ppm: 0, script: login });
@@ -345,7 +347,8 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Names of the operations by number: the operations of the mix, and the brokerage's log-in.
+    /// Names of the operations in the order of their numbers: the operations of the mix, and the
+    /// log-in of the brokerage.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.config.operations.iter().map(|operation| &*operation.name)
     }
@@ -379,7 +382,7 @@ impl<R: Random> Generator<R> {
         if self.outbox.is_empty() { self.next_due() } else { self.since }
     }
 
-    /// The next action due at `now`; none: no further action.
+    /// The next action that is due at `now`; none: no further action is due.
     pub fn poll(&mut self, now: Time) -> Option<TransactionAction> {
         if self.outbox.is_empty() {
             self.advance(now);
@@ -439,7 +442,7 @@ impl<R: Random> Generator<R> {
         self.ended(now, client, Duration::ZERO);
     }
 
-    /// Reports a failed request of a client; its transaction fails too.
+    /// Reports a failed request of a client. The transaction of the client fails too.
     pub fn failed(&mut self, now: Time, client: u32, failed: Failed) {
         self.advance(now);
         let index = client as usize;
@@ -513,8 +516,8 @@ impl<R: Random> Generator<R> {
         match self.config.load {
             Load::Closed { think, varies, .. } => {
                 for client in 0..clients {
-                    // Spread the first submissions over the think time, as later submissions will
-                    // be.
+                    // Spreads the first submissions over the think time, because later submissions
+                    // will be spread like this too.
                     let at = now
                         + if varies {
                             self.streams.pace.exponential(think)
@@ -576,7 +579,7 @@ impl<R: Random> Generator<R> {
         self.push(at, TransactionAction::Statistics(statistics));
     }
 
-    /// Ends the phase if its time is over and nothing is in flight.
+    /// Ends the current phase if the phase's time is over and nothing is in flight.
     fn end_phase_if_over(&mut self, now: Time) {
         let is_quiet =
             self.under_way == 0 && self.thinking.is_empty() && self.arrival == Time::NEVER;
@@ -602,7 +605,7 @@ impl<R: Random> Generator<R> {
         self.arrival = if self.limit.allows(0, at) { at } else { Time::NEVER };
     }
 
-    /// Starts a submission of an open loop, which is due.
+    /// Starts the submission of an open loop that is due.
     fn arrive(&mut self, now: Time) {
         if let Load::Open { interval, varies, .. } = self.config.load {
             let wait = if varies { self.streams.pace.exponential(interval) } else { interval };
@@ -627,9 +630,9 @@ impl<R: Random> Generator<R> {
     }
 
     /// The next operation of a client. A sale without a holding becomes a purchase, and in exchange
-    /// a later purchase becomes a sale. New users are excluded from the exchange: they start
-    /// without holdings, so the other users would sell until they had no holdings left (`DayTrader`
-    /// 7 and 8 do the same: `getScenarioAction` and the scenario servlet).
+    /// a later purchase becomes a sale. New users are excluded from this exchange. They start
+    /// without holdings, so because of their sales the other users would sell until no holdings
+    /// were left (`DayTrader` 7 and 8 do the same: `getScenarioAction` and the scenario servlet).
     fn choose(&mut self, client: usize) -> u32 {
         let own = &self.clients[client];
         let is_registered = own.user.is_some();
@@ -666,7 +669,7 @@ impl<R: Random> Generator<R> {
         self.ask(due, client);
     }
 
-    /// Sends a client's next request; false: its transaction has no further request.
+    /// Sends a client's next request; false: the transaction of the client has no further request.
     fn ask(&mut self, now: Time, client: usize) -> bool {
         let Some(request) = self.next_request(client) else { return false };
         self.clients[client].due = now;
@@ -714,7 +717,8 @@ impl<R: Random> Generator<R> {
                 Request::Quotes(Symbols::new(count, || detail.below(quotes)))
             }
             Step::Quote => {
-                // Kept for the purchase: users buy stocks that they have looked at.
+                // The stock is stored for the purchase, because users buy stocks that they have
+                // looked at.
                 let symbol = detail.below(quotes);
                 self.clients[client].symbol = symbol;
                 Request::Quotes(Symbols::new(1, || symbol))
@@ -777,8 +781,8 @@ impl<R: Random> Generator<R> {
         }
     }
 
-    /// Ends a client's transaction. The next one follows after the think time, or after `pause` if
-    /// that is longer.
+    /// Ends a client's transaction. The next transaction follows after the think time, or after
+    /// `pause` if `pause` is longer.
     fn ended(&mut self, now: Time, client: u32, pause: Duration) {
         let own = &mut self.clients[client as usize];
         own.is_busy = false;
@@ -800,7 +804,7 @@ impl<R: Random> Generator<R> {
     }
 }
 
-/// The next number of a series.
+/// Increases the last number of a series, and returns it.
 fn numbered(last: &mut u64) -> u64 {
     *last += 1;
     *last

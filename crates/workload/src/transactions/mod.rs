@@ -1,8 +1,10 @@
-//! Transactions: users who submit operations to an application, each of one or more requests.
+//! Transactions: users submit operations to an application. Each operation consists of one or more
+//! requests.
 //!
 //! The [`Generator`] decides which user submits which operation, and when. It knows neither HTTP
-//! nor sizes: a driver sends its requests and reports their results. So the simulator and the agent
-//! can share it. An *operation* is one transaction; a *page element* is one answer.
+//! nor message sizes: a driver sends its requests and reports their results. So the simulator and
+//! the agent can share the generator. An *operation* is one transaction; a *page element* is one
+//! answer.
 
 mod counts;
 mod deck;
@@ -18,7 +20,7 @@ pub use script::{Brokerage, Load, OperationConfig, Request, Script, Symbols};
 
 use netstudy_units::Duration;
 
-/// Random draws, made outside of this crate.
+/// Source of random draws, which is implemented outside of this crate.
 pub trait Random {
     /// A uniform random number from 0 to `n - 1`.
     fn below(&mut self, n: u32) -> u32;
@@ -29,7 +31,7 @@ pub trait Random {
 }
 
 /// The random streams of a generator, one for each purpose: an additional draw for one purpose does
-/// not change the others.
+/// not change the draws for the others.
 #[derive(Clone, Debug)]
 pub struct Streams<R> {
     /// Shuffles the deck of users.
@@ -43,7 +45,7 @@ pub struct Streams<R> {
 }
 
 impl<R> Streams<R> {
-    /// Creates the streams by calling `stream` with the name of each.
+    /// Creates each of the streams by calling `stream` with its name.
     pub fn new(mut stream: impl FnMut(&str) -> R) -> Self {
         Self {
             deck: stream("deck"),

@@ -7,7 +7,7 @@ use netstudy_units::Duration;
 /// One request. The driver converts it to HTTP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Begins a session of a registered user; it ends an earlier session of the client.
+    /// Begins a session of a registered user. An earlier session of the client ends.
     Login {
         /// The user's number.
         user: u32,
@@ -18,13 +18,13 @@ pub enum Request {
     Home,
     /// Prices of some stocks.
     Quotes(Symbols),
-    /// The user's holdings. The answer contains the first of them.
+    /// The user's holdings. The answer contains the first holding.
     Portfolio,
     /// The user's account.
     Account,
     /// Changes the user's profile.
     Update {
-        /// Number of this change: each change has its own details.
+        /// Number of this change: each number gives other details.
         number: u64,
     },
     /// Buys shares of a stock.
@@ -39,10 +39,10 @@ pub enum Request {
     },
     /// Sells a holding.
     Sell {
-        /// Its number at the application.
+        /// The number of the holding in the application.
         holding: u64,
     },
-    /// Registers a new user, whose session begins.
+    /// Registers a new user. A session of this user begins.
     Register {
         /// Number of this user, unique in a generator.
         number: u64,
@@ -157,8 +157,8 @@ impl Brokerage {
         ("register", Self::Register),
     ];
 
-    /// Its requests, as in the public successors of the published application: the scenario servlet
-    /// of `DayTrader` 7 and 8, and its load scripts.
+    /// The requests of the operation, like in the public successors of the published application:
+    /// the scenario servlet and the load scripts of `DayTrader` 7 and 8.
     pub(super) const fn steps(self) -> &'static [Step] {
         match self {
             Self::Login => &[Step::Login],
@@ -183,7 +183,8 @@ impl Script {
         Some(Self::Brokerage(*operation))
     }
 
-    /// Page elements of one operation, without images; a sale without a holding has one more.
+    /// Number of page elements of one operation, without images. A sale without a holding has one
+    /// page element more.
     #[must_use]
     pub const fn requests(self) -> u32 {
         match self {
@@ -198,7 +199,7 @@ impl Script {
 pub struct OperationConfig {
     /// Its name.
     pub name: String,
-    /// Its share of all operations, in millionths; the shares sum to a million.
+    /// The share of this operation in all operations, in millionths; the shares sum to a million.
     pub share_ppm: u32,
     /// Its requests.
     pub script: Script,

@@ -1,10 +1,10 @@
 """Metrics of nodes in a phase: of hosts, interfaces, switch ports, links and the machine.
 
-Counters are read at the edges of every phase, so that every run has the mean of each rate. If they
-were read clearly after the end of the phase, because a transfer was still in flight, the mean is
-taken over the samples inside the phase, if an instrument took any.
-Percentiles and extremes are taken over the rates between two samples, if an instrument sampled the
-node. A quantity that was not counted is missing, never 0.
+Counters are read at the start and end of every phase, so that every run has the mean of each rate.
+If a transfer was still in flight at the end, counters may have been read clearly after the end. The
+mean is then taken over the samples inside the phase, if an instrument took any. If an instrument
+sampled the node, there is a rate between every two consecutive samples; percentiles and extremes
+are taken over these rates. A quantity that was not counted is missing, never 0.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from netstudy.wire import PhaseKind, Run
 __all__ = ["course", "is_sampled", "node_metric", "node_metrics"]
 
 Course = tuple[Floats, Floats]
-"""Times in s from the start of the phase, each the end of an interval; and their values."""
+"""The end of each interval, in s from the start of the phase, and the value in the interval."""
 
 GOODPUT, WATCHED = "goodput_mbps", "port_mbps"
 
 
 @lru_cache(maxsize=4096)
 def node_metric(name: MetricName) -> Metric:
-    """The metric of a node that a study names; the mean if it names no statistic."""
+    """The metric of a node with this name; the mean if the name has no statistic."""
     assert name.scope is not None, f"{name} is measured at no node"
     formula = _formula_of(name)
     label = f"{formula.label} {'of' if name.scope.towards is None else 'at'} {name.scope}"
@@ -67,13 +67,14 @@ def node_metric(name: MetricName) -> Metric:
 
 
 def node_metrics(runs: Sequence[Run]) -> tuple[Metric, ...]:
-    """All metrics of the groups, switches, links and the machine of these runs, in this order. One
-    run per cell is enough: its replicates have the same network."""
+    """All metrics of the groups, switches, links and the machine of these runs, in this order.
+    `runs` needs only one run per cell, because all replicates have the same network."""
     return tuple(node_metric(name) for name in dict.fromkeys(_names(runs)))
 
 
 def course(run: RunSample, name: MetricName) -> Course | None:
-    """The course of a node metric over a run, NaN in gaps; None if no instrument sampled it."""
+    """The values of a node metric over the phase of a run, NaN in gaps; None if no instrument
+    sampled it."""
     assert name.scope is not None, f"{name} is measured at no node"
     found = _places(run, name.scope, name.base)
     if name.base == GOODPUT:
@@ -103,7 +104,8 @@ def is_sampled(planned: Run, name: MetricName) -> bool:
 
 
 def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:
-    """The places of the scope; for `switch.port_mbps`, only ports that an instrument watches."""
+    """The places of the scope; for the metric `port_mbps` of a switch, only ports that an
+    instrument watches."""
     found = places(run.planned.network, scope)
     if base != WATCHED or scope.towards is not None:
         return found
@@ -119,7 +121,8 @@ def _title(text: str) -> str:
 
 
 def _statistic_of(name: MetricName) -> Statistic | None:
-    """The statistic of its samples; None: the mean of the phase."""
+    """The statistic in the metric's name, which is taken over samples; None: the mean of the
+    phase."""
     return None if name.statistic in (None, "mean") else STATISTICS[name.statistic]
 
 
@@ -184,7 +187,8 @@ class _OverPhase(RatioOfSums):
 def _terms_of_cell(
     name: MetricName, formula: Formula, runs: Sequence[RunSample]
 ) -> list[Terms] | None:
-    """The terms of all runs with a value; None if the runs must be read one by one."""
+    """The terms of all runs that have a value; None if the runs cannot be combined and must be read
+    one by one."""
     first = runs[0].planned.treatment
     is_cell = all(run.planned.treatment == first for run in runs)
     if name.base == GOODPUT or name.is_state or not is_cell:
@@ -203,8 +207,8 @@ def _terms_of_cell(
 
 
 def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
-    """Like `_together`, but for each run separately: a fraction has one entry per run. Runs without
-    a value are left out."""
+    """Like `_together`, but keeps runs apart: each fraction has one entry per run. Runs without a
+    value are left out."""
     above, below = (np.stack([one[part] for one in fractions]) for part in (0, 1))
     counted = ~(np.isnan(above) | np.isnan(below)).any(axis=0)
     if rule == "ratio":
@@ -237,7 +241,8 @@ def _runs_on(run: RunSample, phase: PhaseKind) -> bool:
 
 
 def _within(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
-    """Sums over the samples inside the phase; None for counts, and without samples."""
+    """Numerator and denominator, added up over the samples inside the phase; None for counts, and
+    without samples."""
     assert name.scope is not None, f"{name} is measured at no node"
     found = _places(run, name.scope, name.base)
     for instrument in formula.sampled_by:
@@ -256,7 +261,8 @@ def _sums(above: Floats, below: Floats) -> Terms:
 
 
 def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Growth | None]:
-    """The growth at each place over a phase, cached for all metrics of a scope."""
+    """The growth of counters over a phase at each place, cached for all metrics of the same
+    scope."""
     first = runs[0]
 
     def find() -> list[Growth | None]:
@@ -267,8 +273,8 @@ def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Gr
 
 
 def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | None:
-    """Combines the fractions of several nodes; None if one is missing, there are none, or a
-    denominator is 0."""
+    """Combines the fractions of several nodes; None if there are no fractions, if one is missing,
+    or if a denominator is 0."""
     known = [one for one in fractions if one is not None]
     if not known or len(known) < len(fractions):
         return None
@@ -299,8 +305,9 @@ _GOODPUT = replace(
 
 
 def _names(runs: Sequence[Run]) -> Iterator[MetricName]:
-    """Quantities of each group, of each of its interfaces if it has several neighbours, of each
-    switch's ports by neighbour, of all links and of the machine."""
+    """Names of the quantities of each group, of a group's interfaces by neighbour (if it has
+    several neighbours), of switches and their ports by neighbour, of all links, and of the
+    machine."""
     networks = [run.network for run in runs]
     sampled = {one.node for run in runs for one in run.instruments if one.kind == "ports"}
     for network in networks:

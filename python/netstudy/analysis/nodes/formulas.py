@@ -1,8 +1,9 @@
-"""The formulas of node metrics: from the growth of counters to a number in its unit.
+"""The formulas of node metrics: they compute a number, in the unit of the metric, from the growth
+of counters.
 
 A formula gives a numerator and a denominator for one node. The formula's rule combines the nodes of
-a group: rates are added up, percentages averaged, ratios of counters become the ratio of their
-sums.
+a group: rates are added up, percentages are averaged, and for ratios of counters the counters are
+added up first.
 """
 
 from __future__ import annotations
@@ -30,7 +31,8 @@ Rule = Literal["sum", "mean", "ratio", "largest"]
 _SENT, _RECEIVED = "interface_bytes_sent", "interface_bytes_received"
 _PACKETS_OUT, _PACKETS_IN = "interface_packets_sent", "interface_packets_received"
 _SWITCH_UNCOUNTED_BYTES = UNCOUNTED_BYTES - CHECK_SEQUENCE_BYTES
-"""Bytes of a frame on the wire that a switch does not count; it does count the check sequence."""
+"""Bytes of a frame on the wire that a switch does not count. The check sequence is not among them:
+a switch counts it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Formula:
     rule: Rule
     unit: str
     label: str
-    """Its name in the middle of a sentence, before `of app`."""
+    """Name of the quantity in the middle of a sentence; words like `of app` follow."""
     text: str
     """The formula in words and symbols."""
     direction: Direction = "neutral"
@@ -84,7 +86,7 @@ def _short_frames(growth: Growth) -> Fraction | None:
 
 
 def _longest_queue(growth: Growth) -> Fraction | None:
-    """The largest maximum of any port."""
+    """The longest queue of any port: the largest of the ports' maxima."""
     found = [growth.line(line, "queue_bytes_max") for line in growth.place.lines]
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
@@ -117,12 +119,13 @@ def _cpu_a_byte(growth: Growth) -> Fraction | None:
 
 
 _CARRIED = 0.9
-"""Socket times count only if the sockets sent at least this share of the interfaces' bytes: the
-times of connections that ended before the reading are lost."""
+"""Times of sockets are used only if these sockets sent at least this share of the bytes at the
+interfaces. The share is lower if connections ended before the reading, because their times are
+lost."""
 
 
 def _limited(counter: str) -> Callable[[Growth], Fraction | None]:
-    """A share of the time in which sockets had data to send."""
+    """The time of this counter, as a share of the time in which sockets had data to send."""
 
     def of(growth: Growth) -> Fraction | None:
         limited, busy = growth.node(counter), growth.node("flow_busy_us")
@@ -135,7 +138,8 @@ def _limited(counter: str) -> Callable[[Growth], Fraction | None]:
 
 
 def _busy(counter: str) -> Callable[[Growth], Fraction | None]:
-    """A share of the time, from a counter in ms (kernel) or in ns (simulator)."""
+    """The time of this counter as a share of all time; the counter is in ms (kernel) or in ns
+    (simulator)."""
 
     def of(growth: Growth) -> Fraction | None:
         for unit, per_second in (("ms", 1e3), ("ns", NS_PER_S)):
@@ -199,8 +203,8 @@ def _share(growth: Growth, port: str, direction: str, rate_bps: int) -> Floats |
 
 
 def _drops(queue: str, driver: str) -> Callable[[Growth], Fraction | None]:
-    """Drops of the queue and of the driver. If only the host's total of queue drops exists, it is
-    used for a place with all ports."""
+    """The sum of the drops in the queue and in the driver. If queue drops were counted only for the
+    host as a whole, this total is used, provided that the place contains all ports."""
 
     def of(growth: Growth) -> Fraction | None:
         queued, by_driver = growth.ports(queue), growth.ports(driver)
@@ -217,7 +221,7 @@ _ALL = (*_BUSY, "cpu_steal_ms", "cpu_idle_ms", "cpu_iowait_ms")
 
 
 def _cpus(*counters: str) -> Callable[[Growth], Fraction | None]:
-    """A share of the time of all CPUs of a machine."""
+    """The CPU time of these counters, as a share of the time of all CPUs of a machine."""
 
     def of(growth: Growth) -> Fraction | None:
         part, whole = growth.node(*counters), growth.node(*_ALL)
@@ -424,8 +428,8 @@ def _of_port(
 
 
 def _left(growth: Growth) -> Fraction | None:
-    """The rate of bytes that left. The counter includes frames that still wait in the port's queue:
-    they are subtracted if the queue is known."""
+    """The rate of bytes that left the switch. The counter of forwarded bytes includes frames that
+    still wait in the port's queue; they are subtracted if the queue length is known."""
     forwarded, queued = growth.ports("bytes_forwarded"), growth.ports("queue_bytes")
     if forwarded is None:
         return None
@@ -581,4 +585,4 @@ FORMULAS: Final[Mapping[Kind, Mapping[str, Formula]]] = {
     "link": _OF_LINKS,
     "machine": _OF_MACHINES,
 }
-"""Kind of scope -> its quantities, by the names of `study.vocabulary`."""
+"""Kind of scope -> name of a quantity, as in `study.vocabulary` -> its formula."""

@@ -1,4 +1,5 @@
-"""Application bytes that a host received, from the tables of the workload's connections."""
+"""Application bytes that a host received, computed from the sample tables of the workload's
+connections."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ from netstudy.analysis.samples import (
 
 
 def goodput(run: RunSample, places: Sequence[Place]) -> Terms | None:
-    """Megabits that the hosts received in the measuring phase, and its length."""
+    """Megabits that the hosts received in the measuring phase, and the length of the phase."""
     received, window = _received(run, "connection", places), run.measure_s
     if received is None or not window:
         return None
@@ -26,8 +27,8 @@ def goodput(run: RunSample, places: Sequence[Place]) -> Terms | None:
 
 
 def goodput_by_second(run: RunSample, places: Sequence[Place]) -> tuple[Floats, Floats] | None:
-    """The end of each whole second of the measuring phase, in s from its start, and the Mbit/s in
-    it."""
+    """For each whole second of the measuring phase: when the second ends, in s from the start of
+    the phase, and the Mbit/s in this second."""
     received, starts = _received(run, "second", places), run.column("second", "start_ns")
     window = run.measure_s
     if received is None or starts is None or not window:
@@ -38,7 +39,7 @@ def goodput_by_second(run: RunSample, places: Sequence[Place]) -> tuple[Floats, 
 
 
 def _received(run: RunSample, table: str, places: Sequence[Place]) -> Floats | None:
-    """Bytes that the hosts received in each row: as clients, and as servers that receive data."""
+    """Bytes that the hosts received in each row of a table, both as clients and as servers."""
     connections = run.record.samples.connection
     to_client, to_server = run.column(table, "bytes_received"), run.column(table, "bytes_sent")
     if connections is None or to_client is None or to_server is None:

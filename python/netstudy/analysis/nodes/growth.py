@@ -1,6 +1,7 @@
 """Growth of counters: over a phase, or between the samples of an instrument.
 
-A formula sees both as arrays, with one entry for the phase or one for each interval.
+Formulas get both as arrays: with one entry for the phase, or with one entry for each interval
+between samples.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from netstudy.study.vocabulary import MACHINE
 from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
-"""A column of a series: the number of resets of its counters."""
+"""A column of a series: how many times its counters have been reset."""
 
 Read = Callable[[str | None, str], Floats | None]
-"""The growth of a counter of a port, or of the node itself where the port is None."""
+"""Reads the growth of a counter of this port; if the port is None, of the node itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +36,8 @@ class Growth:
     """The length of each interval."""
     read: Read
     level: Read
-    """The value of a state at the end of each interval; None if only the edges of a phase are
-    known, which say nothing about the time between."""
+    """Reads the value of a gauge, such as a queue length, at the end of each interval. Returns None
+    for a whole phase: readings at its start and end do not show the time between."""
     cpus: float | None
     """CPUs that the node may use; None: not known."""
 
@@ -50,7 +51,7 @@ class Growth:
         return self._sum((line.port, each) for line in self.place.lines for each in counters)
 
     def waiting(self, state: str) -> Floats | None:
-        """The sum of a state over all its selected ports; None without any."""
+        """The sum of a gauge over all selected ports; None if a port lacks it, or without ports."""
         return _sum(self.level(line.port, state) for line in self.place.lines)
 
     def line(self, line: Line, *counters: str) -> Floats | None:
@@ -62,7 +63,7 @@ class Growth:
 
 
 def _sum(parts: Iterable[Floats | None]) -> Floats | None:
-    """The sum; None if a part is missing, or without parts."""
+    """The sum of the parts; None if a part is missing, or if there are no parts."""
     found = list(parts)
     known = [one for one in found if one is not None]
     if not known or len(known) < len(found):
@@ -71,9 +72,10 @@ def _sum(parts: Iterable[Floats | None]) -> Floats | None:
 
 
 def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
-    """Growth of the counters between the edges of a phase, and the time in which they grew: an
-    entry for each run, all with the same network; NaN where a run lacks a counter of another run.
-    None if a run has no readings there, or if the node's number of CPUs differs."""
+    """Growth of the counters between the start and end of a phase, and the time in which they grew:
+    one entry for each run. All runs must have the same network. Growth is NaN for a run that lacks
+    the counter. None if a run has no readings at the start or end, or if the number of CPUs differs
+    between runs."""
     seconds = [_between_edges(run, place.node, phase) for run in runs]
     cpus = {_cpus(run, place.node) for run in runs}
     if not all(seconds) or len(cpus) > 1:
@@ -99,7 +101,7 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
 
 
 def _readings(run: RunSample, node: str, port: str | None) -> Readings:
-    """The counters of a port, or of the node itself where the port is None."""
+    """The counters of this port; if the port is None, of the node itself."""
     record = run.record
     return (
         record.counters.get(node, {}) if port is None else record.ports.get(node, {}).get(port, {})
@@ -112,8 +114,8 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
 
 
 def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
-    """Time in which the counters of a node grew between the edges of a phase. Counters of the whole
-    machine never stop, so for them it is the time between the two readings."""
+    """Time during which the counters of a node grew in a phase. Counters of the whole machine never
+    stop, so for them it is the time between the readings at the start and end."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
@@ -127,8 +129,8 @@ def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
 
 
 def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
-    """Time from the start of a phase to its last byte in flight; None if the record has no such
-    time, because counters were read at the end of the phase."""
+    """Time from the start of a phase until nothing was in flight any more; None if the record does
+    not contain this, because counters were read at the end of the phase."""
     _, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     quiet_ns = None if end is None else run.record.edges[end].quiet_ns
@@ -136,12 +138,13 @@ def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
 
 
 _OVERRUN = 0.01
-"""Share of a phase by which the time between its readings may exceed its length."""
+"""The time between the readings of a phase may be longer than the phase by this share of its
+length."""
 
 
 def overruns(run: RunSample, phase: PhaseKind) -> bool:
-    """Whether the growth of counters covers a time more than 1 % longer than the phase: its last
-    transfers ended late, or counters were read late."""
+    """Whether the growth of counters covers a time that is more than 1 % longer than the phase,
+    because its last transfers ended late or counters were read late."""
     start, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     if start is None or end is None or lasted is None:
@@ -157,11 +160,12 @@ def overruns(run: RunSample, phase: PhaseKind) -> bool:
 def between_samples(
     run: RunSample, all_places: Iterable[Place], instrument: InstrumentKind, phase: PhaseKind
 ) -> list[Growth]:
-    """Growth between the samples of an instrument, at the times of the place with fewest samples.
+    """Growth between the samples of an instrument. The intervals are those between the samples of
+    the place with the fewest samples.
 
-    Counters of other places are interpolated to these times, since samplers do not tick at the same
-    instant. Growth is NaN, a gap, in intervals with a missed sample or a reset of counters
-    (`discontinuities`). Empty if a place was sampled less than twice.
+    Counters of other places are interpolated to the times of these samples, since samplers do not
+    tick at the same instant. Growth is NaN, a gap, in intervals with a missed sample or a reset of
+    counters (`discontinuities`). The list is empty if some place was sampled less than twice.
     """
     wanted = [(place, _series_of(run, place, instrument)) for place in all_places]
     times = [_times(run, one, phase) for _, series in wanted for one in series.values()]
@@ -178,8 +182,8 @@ def between_samples(
 def _series_of(
     run: RunSample, place: Place, instrument: InstrumentKind
 ) -> dict[str | None, Sampled]:
-    """The samples of a place's ports and of its node, by port. If two samplers read the same port,
-    the one with more samples is used."""
+    """The samples of a place: of its ports, by name, and of the node itself, under None. If two
+    samplers read the same port, the one with more samples is used."""
     at_node = sorted(
         (one for one in run.sampled(instrument) if one.node == place.node),
         key=lambda series: series.at_ns.size,
@@ -190,7 +194,7 @@ def _series_of(
 
 
 def _times(run: RunSample, series: Sampled, phase: PhaseKind) -> Floats | None:
-    """The times of the samples in the phase, from its start."""
+    """The times of the samples in the phase, counted from its start."""
     for column in series.columns:
         found = inside(run, series, column, phase)
         if found is not None and found[0].size:
@@ -206,20 +210,21 @@ class _SampleReader:
     phase: PhaseKind
 
     def growth(self, port: str | None, counter: str) -> Floats | None:
-        """The growth of a counter in each interval; for a maximum, its value at the end."""
+        """The growth of a counter in each interval; for a maximum, its value at the end of the
+        interval."""
         if counter in MAXIMA:
             return self.level(port, counter)
         sampled = self._sampled(port, counter)
         return None if sampled is None else self._known(port, counter, np.diff(sampled))
 
     def level(self, port: str | None, counter: str) -> Floats | None:
-        """The value of a counter or state at the end of each interval."""
+        """The value of a counter or gauge at the end of each interval."""
         sampled = self._sampled(port, counter)
         return None if sampled is None else self._known(port, counter, sampled[1:])
 
     def _series(self, port: str | None, counter: str) -> Sampled | None:
-        """The series of a port with this counter, else the node's series: a node's single interface
-        may be sampled with the node."""
+        """The series of the port, if it contains this counter; else the series of the node, because
+        the only interface of a node may be sampled together with the node."""
         series = self.series.get(port)
         if series is None or counter not in series.columns:
             series = self.series.get(None)

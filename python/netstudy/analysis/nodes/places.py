@@ -1,4 +1,4 @@
-"""Resolves the scope of a metric in a network: the nodes and ports to read."""
+"""Resolves the scope of a metric in a network: finds the nodes and ports to read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Kind = Literal["host", "switch", "link", "machine"]
 
 @dataclass(frozen=True)
 class Line:
-    """A port with the rates of its link."""
+    """A port, with the rates of its link in both directions."""
 
     port: str
     sends_bps: int
@@ -29,11 +29,12 @@ class Place:
     node: str
     lines: tuple[Line, ...]
     are_all: bool
-    """Whether these are all ports of the node, so that the node's own counters apply."""
+    """Whether `lines` are all ports of the node, so that counters of the whole node apply."""
 
 
 def kind_of(network: Network, name: str) -> Kind | None:
-    """The kind of a scope's name in a network; None: nothing has that name."""
+    """The kind of node, link or machine that a name stands for in a network; None: nothing has that
+    name."""
     if name in (LINK, MACHINE):
         return "link" if name == LINK else "machine"
     if any(switch.name == name for switch in network.switches):
@@ -42,8 +43,8 @@ def kind_of(network: Network, name: str) -> Kind | None:
 
 
 def places(network: Network, scope: Scope) -> list[Place]:
-    """The nodes of a scope, with their ports towards its neighbour; nodes without such a port are
-    left out."""
+    """The nodes of a scope. If the scope names a neighbour, only their ports towards it, without
+    nodes that have no such port."""
     if scope.node == MACHINE:
         return [Place(MACHINE, (), are_all=True)]
     if scope.node == LINK:
@@ -53,8 +54,7 @@ def places(network: Network, scope: Scope) -> list[Place]:
 
 
 def neighbours(network: Network, name: str) -> list[str]:
-    """The neighbours of a host group or switch at its ports: groups of hosts and names of
-    switches."""
+    """The groups and switches to which the ports of a host group or switch are linked."""
     found = [
         _group(network, far.node)
         for node in _nodes(network, name)
@@ -75,8 +75,8 @@ def _endpoints(network: Network, name: str) -> Iterator[Host | Zone]:
 
 
 def _place(network: Network, node: Host | Zone | Switch, towards: str | None) -> Place | None:
-    """A node with its ports towards a neighbour. A zone uses the interface of its host that has the
-    zone's address."""
+    """A node with its ports towards a neighbour. For a zone, it is the interface of the zone's host
+    that has the zone's address."""
     host, bound = (node.host, node.interface) if isinstance(node, Zone) else (node.name, None)
     ports = list(_ports(network, host))
     own = [port for port, _, _ in ports if bound in (None, port.name)]
@@ -105,8 +105,8 @@ def _towards(
 
 
 def _distances(network: Network, node: str, first: str) -> dict[str, int]:
-    """Number of links from a node, through one neighbour, to every node behind it; hosts do not
-    forward."""
+    """For every node that can be reached from `node` through its neighbour `first`: the number of
+    links to it. Hosts do not forward."""
     found, ahead = {first: 1}, deque([first])
     switches = {switch.name for switch in network.switches}
     while ahead:
@@ -121,7 +121,7 @@ def _distances(network: Network, node: str, first: str) -> dict[str, int]:
 
 
 def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
-    """Ports of a node, each with the other end of its link."""
+    """Ports of a node, each with the port at the other end of its link, and the link."""
     for link in network.links:
         for port, far in (link.ports, link.ports[::-1]):
             if port.node == node:
@@ -129,8 +129,8 @@ def _ports(network: Network, node: str) -> Iterator[tuple[Port, Port, Link]]:
 
 
 def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
-    """The ends of each link that are at switches, which count both directions; if neither is, both
-    ends."""
+    """For each link, its ends that are at switches, because a switch port counts both directions;
+    if no end is at a switch, both ends."""
     switches = {switch.name for switch in network.switches}
     for link in network.links:
         known = [port for port in link.ports if port.node in switches] or link.ports

@@ -37,14 +37,15 @@ __all__ = [
 WORKLOADS: Final[dict[str, WorkloadAnalysis]] = {
     one.kind: one for one in (INCAST, TRANSFERS, REQUESTS, TRANSACTIONS)
 }
-"""Kind -> its metrics and their rules, for the workloads that some testbed can run."""
+"""Kind of workload -> its metrics and the rules to interpret them, for workloads that some testbed
+can run."""
 
 VOCABULARY: Final[dict[str, tuple[Metric, ...]]] = {
     **{kind: one.metrics for kind, one in WORKLOADS.items()},
     "probe": PROBE_METRICS,
     "tcp": TCP_METRICS,
 }
-"""Source -> its metrics: a kind of workload, the probe, or sampled TCP connections."""
+"""Source of metrics (a kind of workload, the probe, or sampled TCP connections) -> its metrics."""
 
 METRICS: Final[tuple[Metric, ...]] = tuple(
     metric for metrics in VOCABULARY.values() for metric in metrics
@@ -58,7 +59,7 @@ NAMED: Final[tuple[Metric, ...]] = (
     *(metric for one in WORKLOADS.values() for metric in one.further),
     *FURTHER,
 )
-"""All metrics, with the other statistics of sampled quantities."""
+"""All metrics that are listed by name, including the other statistics of sampled quantities."""
 
 
 def workload_of(plan: Plan) -> WorkloadAnalysis:
@@ -85,5 +86,5 @@ def further_of(plan: Plan) -> tuple[Metric, ...]:
 
 
 def metrics_of(plan: Plan) -> tuple[Metric, ...]:
-    """The metrics that a plan's runs measure, its workload's own first."""
+    """The metrics that the runs of a plan measure, beginning with those of the workload."""
     return (*workload_of(plan).metrics, *beside(plan))

@@ -1,4 +1,5 @@
-"""The interface of a workload to analysis and report; each workload has one file here."""
+"""The interface that each workload provides to analysis and report; each workload has one file in
+this folder."""
 
 from __future__ import annotations
 
@@ -20,7 +21,7 @@ class Counted:
     noun: str
     """The noun for one unit."""
     of: Callable[[RunSample], int]
-    """The number that a run measured."""
+    """How many of these units a run measured."""
 
 
 @dataclass(frozen=True)
@@ -28,15 +29,15 @@ class Bound:
     """The highest goodput that the network allows."""
 
     line_rate_bps: int
-    """The rate of the network's narrowest part, which all bytes must pass."""
+    """The rate of the bottleneck of the network, through which all bytes must pass."""
     goodput_mbps: float
     """`line_rate_bps` without headers."""
 
 
 @dataclass(frozen=True)
 class Identity:
-    """Two metrics whose product is fixed: they are one observation, and a published row with
-    another product is wrong."""
+    """Two metrics whose product is fixed: both are the same observation, and a published row with a
+    different product is wrong."""
 
     first: Metric
     second: Metric
@@ -45,7 +46,7 @@ class Identity:
     text: str
     """The product as a formula."""
     result: str
-    """The product in a word."""
+    """What the product is, in one word."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class Step:
     cause: Metric
     effect: Metric
     rises: bool | None = None
-    """Whether more of the cause means more of the effect; None: it does if both are better in the
-    same direction."""
+    """Whether more of the cause means more of the effect. None: yes, if both metrics are better in
+    the same direction; else no."""
 
     @property
     def expects_rise(self) -> bool:
@@ -66,8 +67,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Relative:
-    """A metric in percent of the value that another metric has in a base row. The base row depends
-    on the study's table, and so on the test case."""
+    """A metric in percent of the value that another metric has in a base row. The base row is set
+    by a table of the study, so it depends on the test case."""
 
     metric: Metric
     of: Metric
@@ -82,7 +83,7 @@ class Relative:
 
 @dataclass(frozen=True, eq=False)
 class Course:
-    """The course of a run: one value per sample, in order of time."""
+    """A value over the time of a run: one value per sample, in order of time."""
 
     values: Floats
     noun: str
@@ -91,14 +92,15 @@ class Course:
 
 @dataclass(frozen=True)
 class Account:
-    """The breakdown of a cell's time."""
+    """What the mean time of a cell consists of."""
 
     value_ms: float
     wire_ms: float
-    """The time at wire speed: every byte once over the narrowest link."""
+    """The time at wire speed: the time to send every byte once over the narrowest link."""
     timeout_share_pct: float | None
     waiting_ms: float | None
-    """Share of samples with a timeout x minimum RTO."""
+    """The mean time spent waiting: the share of samples with a timeout, multiplied by the minimum
+    RTO."""
 
     @property
     def excess_ms(self) -> float:
@@ -107,8 +109,8 @@ class Account:
 
     @property
     def accounted_pct(self) -> float | None:
-        """Share of the excess that waiting explains; None without an excess, and if waits overlap,
-        since a sum above the excess explains nothing."""
+        """Share of the excess that waiting explains. None without an excess; also None if waits
+        overlap, because a sum of waits that is larger than the excess explains nothing."""
         if self.waiting_ms is None or self.excess_ms <= 0 or self.overlaps:
             return None
         return 100 * self.waiting_ms / self.excess_ms
@@ -129,9 +131,10 @@ class Waiting:
     share: Metric
     """Share of samples that wait."""
     account: Callable[[Run, Callable[[Metric], float | None]], Account | None]
-    """The breakdown for a cell, from its plan and the values of its metrics."""
+    """Breaks down the time of a cell, given a planned run and the values of the cell's metrics."""
     cost_ms: Callable[[Sequence[RunSample]], float | None]
-    """Mean time of samples with a timeout minus the mean of samples without, in one cell."""
+    """For the runs of one cell: the mean time of samples with a timeout minus the mean time of
+    samples without."""
     each: Callable[[RunSample], tuple[Floats, Floats, Floats] | None]
     """For each sample of a run: time in ms, timeouts, retransmitted segments."""
 
@@ -142,13 +145,13 @@ class WorkloadAnalysis:
 
     kind: str
     metrics: tuple[Metric, ...]
-    """In the order of exports and tables."""
+    """All metrics, in the order of exports and tables."""
     headline: tuple[Metric, ...]
     """The columns of the main table if the study names none."""
     figures: tuple[Metric, ...]
     """The figures if the study names none."""
     observed: tuple[Metric, ...]
-    """Reported first if the study compares nothing."""
+    """The metrics that are reported first if the study compares nothing."""
     compared_on: tuple[Metric, ...]
     """Metrics compared if a study names none, the deciding one first."""
     throughput: Metric
@@ -157,7 +160,7 @@ class WorkloadAnalysis:
     """Causes and their effects, one after the other."""
     counted: Counted
     is_sampled: Callable[[RunRecord], bool]
-    """Whether a record has the samples from which the metrics are computed."""
+    """Whether a record contains the samples from which the metrics are computed."""
     drops: Metric
     retransmissions: Metric
     timeouts: Metric
@@ -171,14 +174,14 @@ class WorkloadAnalysis:
     bound: Callable[[Run], Bound | None]
     """Upper bound of metrics in Mbit/s; None: not known."""
     published_rate: Callable[[Mapping[MetricName, float], Spec], float | None] | None = None
-    """Throughput per second, from the published values of a row and the workload at its levels;
-    None if they do not determine it."""
+    """Throughput per second, computed from the published values of a row and the workload at the
+    levels of the row; None if they do not determine it."""
     met: Metric | None = None
     """Share of the offered load that was served."""
     delay: Metric | None = None
     """The delay that grows when more is offered than served."""
     timed: Metric | None = None
-    """The mean time of a sample of a fixed size."""
+    """The mean time of a sample; only for workloads whose samples can have a fixed size."""
     further: tuple[Metric, ...] = ()
     """Other statistics of the sampled quantities, for a study that names them."""
     latencies: Callable[[Sequence[RunSample]], Histogram | None] | None = None
@@ -193,11 +196,12 @@ class WorkloadAnalysis:
     identity: Identity | None = None
     waiting: Waiting | None = None
     offered: Callable[[Run], Sequence[int | None]] | None = None
-    """Most bytes that each connection of a plan has to send at once; None: always more to send."""
+    """The most bytes that each connection of a plan has to send at any one time; None: there is
+    always more to send."""
     relatives: tuple[Relative, ...] = ()
     """Metrics in percent of a base row, with the metrics that they are derived from."""
     signals: tuple[Step, ...] = ()
-    """Links tested only if their cause occurs: marks, PAUSE, ring drops, probes."""
+    """Links that are tested only if their cause occurs: marks, PAUSE, ring drops, loss probes."""
 
     @property
     def deciding(self) -> Metric:
@@ -205,7 +209,8 @@ class WorkloadAnalysis:
         return self.compared_on[0]
 
     def says_again(self, metric: Metric) -> bool:
-        """Whether a metric only restates the deciding one, because their product is fixed."""
+        """Whether a metric only restates the deciding metric, because the product of the two is
+        fixed."""
         law = self.identity
         pair = () if law is None else (law.first, law.second)
         return metric in pair and metric != self.deciding

@@ -1,4 +1,5 @@
-"""Synchronized reads: the time of an iteration, and the part spent waiting for timeouts."""
+"""Synchronized reads: the time of an iteration, and how much of it is spent waiting for
+timeouts."""
 
 from __future__ import annotations
 
@@ -48,7 +49,8 @@ from netstudy.wire import Incast, Run, RunRecord
 
 TABLE = "iteration"
 MIN_GROUP = 5
-"""Fewest iterations with a timeout, and without, for their means to be compared."""
+"""Means are compared only if there are at least this many iterations with a timeout and at least
+this many without."""
 
 
 def iterations(run: RunSample) -> int:
@@ -68,7 +70,7 @@ def _completion(run: RunSample) -> Terms | None:
 
 
 def _waited(run: RunSample) -> Marks | None:
-    """The iterations with a retransmission timeout; None where timeouts were not counted."""
+    """Marks the iterations with a retransmission timeout; None if timeouts were not counted."""
     timeouts = run.column(TABLE, "timeouts")
     return None if timeouts is None else timeouts > 0
 
@@ -77,7 +79,8 @@ TIMES = raw("iteration", _times_ms, _waited)
 
 
 def _goodput(run: RunSample) -> Terms | None:
-    """All iterations carry the same number of bytes, so the total is divided evenly."""
+    """Terms of the goodput, one for each iteration. All iterations carry the same number of bytes,
+    so the total is divided evenly."""
     times, received = run.column(TABLE, "completion_ns"), run.record.bytes_received
     if times is None or received is None:
         return None
@@ -119,8 +122,8 @@ def _timeout_share(run: RunSample) -> Terms | None:
 
 
 def _fairness(run: RunSample) -> Terms | None:
-    """Jain's index of each connection's bytes ÷ the time that the client waited for them; None
-    without counts, or if the client never waited for some connection."""
+    """Jain's index over the connections, of the bytes of a connection ÷ the time that the client
+    waited for them. None without counts, or if the client never waited for some connection."""
     received, busy = run.column("connection", "bytes_received"), run.column("connection", "busy_ns")
     if received is None or busy is None or not busy.all():
         return None
@@ -251,8 +254,8 @@ SIGNALS = signals_of(
 
 @dataclass(frozen=True)
 class Ideal:
-    """The fastest possible iteration: every byte of the blocks, in full segments with headers, once
-    over the client's link, which all blocks share. It needs no simulation."""
+    """The fastest possible iteration: every byte of the blocks, in full segments with headers, is
+    sent once over the client's link, which all blocks share. It needs no simulation."""
 
     line_rate_bps: int
     payload_bytes: int
@@ -260,7 +263,8 @@ class Ideal:
     segments: int
     mtu_bytes: int
     min_rto_ns: int
-    """The shortest wait that a timeout costs a server."""
+    """The minimum RTO: the shortest time for which a server waits before it retransmits after a
+    timeout."""
 
     @property
     def time_ms(self) -> float:
@@ -297,7 +301,7 @@ def _bound(run: Run) -> Bound:
 
 
 def _bits_of_iteration(run: Run) -> float:
-    """Bits of one iteration in Mbit/s x ms, which is kbit."""
+    """The bits of one iteration in kbit, which is Mbit/s x ms."""
     return ideal_of(run).payload_bytes * 8 / 1e3
 
 

@@ -9,7 +9,7 @@ from netstudy.analysis.metrics import SENDER_TCP, SWITCH_PORTS, Metric, RatioOfS
 from netstudy.analysis.samples import RunSample, Terms, dropped_at_ports, one
 
 Counts = Callable[[RunSample], float | None]
-"""A count of the measuring phase of a run; None if it was not counted."""
+"""Reads a count for the measuring phase of a run; None if it was not counted."""
 
 
 def dropped(run: RunSample) -> float | None:
@@ -31,7 +31,7 @@ def timed_out(run: RunSample) -> float | None:
 
 @dataclass(frozen=True)
 class LossCounts:
-    """The sources of loss counts: by default switch ports and connections."""
+    """Where loss counts are read: by default at switch ports and connections."""
 
     dropped: Counts
     dropped_text: str
@@ -56,7 +56,8 @@ def loss_metrics(
 ) -> tuple[Metric, Metric, Metric]:
     """Drops, retransmissions and timeouts per amount of work: a ratio of sums over runs.
 
-    `per` follows the unit, such as `a GB`; `figures`: whether figures are named without `suffix`.
+    `per` is the text after the unit, such as `a GB`; `figures`: whether the names of figures omit
+    `suffix`.
     """
 
     def metric(name: str, counts: Counts, what: str, unit: str, title: str) -> Metric:

@@ -1,5 +1,5 @@
-"""Latency metrics of any workload: of a probe's small requests, idle and under load, and the
-round-trip times in TCP_INFO."""
+"""Latency metrics that any workload can have: latencies of a probe's small requests, idle and under
+load, and the round-trip times in TCP_INFO."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LOADED = latency_samples(PROBE, loaded, NS_PER_US, expected=partial(probe_sample
 @dataclass(frozen=True)
 class _Increase(Pooled):
     """A percentile under load minus the same percentile while idle; a single run has a value if it
-    has both."""
+    has both percentiles."""
 
     q: float = 0.5
     noun: str = PROBE
@@ -160,8 +160,8 @@ UNANSWERED = _metric(
 
 
 def tcp_series(run: RunSample, column: str) -> Iterator[tuple[Sampled, Floats, Floats]]:
-    """The TCP_INFO series with samples of a column in the measuring phase: times in s from its
-    start, and values."""
+    """The TCP_INFO series that have samples of a column in the measuring phase. With each: the
+    times of the samples, in s from the start of the phase, and their values."""
     if not any(instrument.kind == "tcp" for instrument in run.planned.instruments):
         return
     for series in run.sampled("tcp"):
@@ -223,8 +223,8 @@ FURTHER = (
 
 
 def idle_of(metric: Metric) -> Metric | None:
-    """The same statistic of a probe's idle latency; None for metrics other than its latency under
-    load."""
+    """For a metric of the probe's latency under load: the same statistic of the idle latency. None
+    for all other metrics."""
     if not metric.name.startswith("probe_loaded_us_"):
         return None
     name = metric.name.replace("loaded", "idle")
@@ -232,7 +232,8 @@ def idle_of(metric: Metric) -> Metric | None:
 
 
 def shown_beside(plan: Plan) -> tuple[Metric, ...]:
-    """The probe's metrics in the main table, because throughput has to be judged with latency."""
+    """The metrics of the probe that the main table also shows, because throughput has to be judged
+    together with latency."""
     return (IDLE_P50, LOADED_P50, LOADED_P99) if _is_probed(plan) else ()
 
 
@@ -246,6 +247,6 @@ def further_beside(plan: Plan) -> tuple[Metric, ...]:
 
 
 def beside(plan: Plan) -> tuple[Metric, ...]:
-    """The metrics that a plan's probes and samplers add to its workload's."""
+    """The metrics that probes and samplers of a plan add to the metrics of the workload."""
     sampled = any(one.kind == "tcp" for run in plan.runs for one in run.instruments)
     return (*(PROBE_METRICS if _is_probed(plan) else ()), *(TCP_METRICS if sampled else ()))

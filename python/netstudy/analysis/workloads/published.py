@@ -1,7 +1,8 @@
 """Published values: metrics that are read as their source gives them.
 
-They belong to a workload, whose order of metrics, chain of causes and choice of figures apply to
-the metrics that were published. They have no samples, so no distributions and no warm-up check.
+They belong to a workload; its order of metrics, chain of causes and choice of figures are applied
+to the metrics that were published. Published values have no samples, so there are no distributions
+and no warm-up check.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from netstudy.wire import Plan, Published
 
 _FORMULA = "as its source gives it"
 INSTRUMENT = "published data"
-"""The instrument of a published value, as far as is known."""
+"""The instrument that is given for published values, since no more is known."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,8 @@ class AsPublished:
         n, mean = len(values), float(np.mean(values))
         if n < 2:
             return Estimate(mean, None, 0, n, "rounding", rounding)
-        # Values that are equal after rounding may differ: rounding sets the least variance.
+        # Values that are equal after rounding may differ, so the variance is at least that of
+        # rounding.
         spread = max(float(np.var(values, ddof=1)), rounding**2 / 12)
         return Estimate(mean, spread / n, n - 1, n, "run", rounding)
 
@@ -72,7 +74,8 @@ def published(
     instead = {} if base is None else {one.of.name: one.metric.name for one in base.relatives}
 
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
-        """The published ones of these metrics; a relative metric replaces a missing metric."""
+        """Those of these metrics that were published; a metric that was not is replaced by its
+        relative metric, if there is one."""
         names = (name if (name := one.name) in given else instead.get(name) for one in wanted)
         return tuple(given[name] for name in names if name in given)
 
@@ -118,7 +121,8 @@ def _one_of(metric: Metric | None, given: Mapping[str, Metric]) -> Metric | None
 
 
 def _not_given(metric: Metric) -> Metric:
-    """A metric of the workload that the source does not publish: it has no value in any run."""
+    """Stands for a metric of the workload that the source does not publish: it has no value in any
+    run."""
     return replace(metric, reading=AsPublished(metric.name))
 
 

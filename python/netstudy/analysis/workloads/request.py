@@ -30,11 +30,12 @@ PERCENTILES = (
     ("p99", 0.99, "99th percentile of the"),
     ("p999", 0.999, "99.9th percentile of the"),
 )
-"""Ending of the name, quantile, and words before `latency`."""
+"""Ending of the metric's name, quantile, and the words before `latency` in its label."""
 
 
 def latencies(runs: Sequence[RunSample], operation: str, phase: PhaseKind) -> Histogram | None:
-    """All requests of an operation that were due in a phase, of all clients and runs."""
+    """The latencies of all requests of an operation that were due in a phase, over all clients and
+    runs."""
     return merged(
         part
         for run in runs
@@ -151,7 +152,8 @@ SIGNALS = signals_of(
 
 
 def _offered(run: Run) -> list[int | None]:
-    """Bytes of outstanding messages on each connection; None: an open loop has no limit."""
+    """The most bytes of outstanding messages on each connection; None for an open loop, which has
+    no limit."""
     work = run.workload
     assert isinstance(work, Request), "only requests have outstanding messages"
     most = max(work.request_bytes, work.response_bytes) * work.outstanding

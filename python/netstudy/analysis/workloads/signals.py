@@ -15,7 +15,7 @@ from netstudy.analysis.workloads.base import Step
 from netstudy.wire import Readings, RunRecord, growth_between
 
 Count = Callable[[RunRecord], int | None]
-"""A count of the measuring phase; None if some host or port lacks the counter."""
+"""Reads a count for the measuring phase; None if some host or port lacks the counter."""
 
 
 def of_hosts(*counters: str) -> Count:
@@ -76,7 +76,7 @@ def pauses(record: RunRecord) -> int | None:
 
 @dataclass(frozen=True)
 class Signals:
-    """The metrics of one workload, each per amount of its work."""
+    """The metrics of these signals for one workload, each per amount of work."""
 
     marks: Metric
     pauses: Metric
@@ -84,9 +84,9 @@ class Signals:
     loss_probes: Metric
 
     def steps(self, deciding: Metric, drops: Metric, again: Metric) -> tuple[Step, ...]:
-        """The links of these signals to the losses and to the deciding metric. Marks and PAUSE
-        prevent drops; PAUSE also delays frames to other receivers that wait behind the paused port
-        (head-of-line blocking)."""
+        """Links of the causal chain from these signals to the losses and to the deciding metric.
+        Marks and PAUSE prevent drops; PAUSE also delays frames to other receivers that wait behind
+        the paused port (head-of-line blocking)."""
         worse = deciding.direction == "lower"
         return (
             Step(self.ring_drops, again, rises=True),
@@ -100,8 +100,8 @@ class Signals:
 def signals_of(
     suffix: str, per: str, amount: Callable[[RunSample], float | None], formula: str
 ) -> Signals:
-    """The metrics per amount of work: ratios of sums over runs. `per` follows the unit, such as
-    `a GB`; `formula` ends the formula of each."""
+    """The metrics per amount of work: ratios of sums over runs. `per` is the text after the unit,
+    such as `a GB`; `formula` is the end of each metric's formula."""
 
     def metric(
         name: str, count: Count, what: str, unit: str, title: str, direction: Direction, source: str

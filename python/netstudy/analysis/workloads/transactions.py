@@ -1,10 +1,10 @@
 """Transactions: throughput of an application, its response times, and their CPU cost.
 
 A transaction is one operation; a page element is one HTTP response. Response times count from the
-time at which a request was due, service times from when it was sent. The external throughput rate
-(ETR) and the response time are both of page elements, so that in a closed loop users = rate ×
-response time (the interactive response time law; Jain, The Art of Computer Systems Performance
-Analysis, 33.5).
+time at which a request was due, service times from when it was sent. Both the external throughput
+rate (ETR) and the response time refer to page elements, so in a closed loop users = rate × response
+time (the interactive response time law; Jain, The Art of Computer Systems Performance Analysis,
+33.5).
 """
 
 from __future__ import annotations
@@ -87,7 +87,8 @@ def latency_histogram(
 
 
 def total(run: RunSample, column: str, operation: str | None = None) -> float | None:
-    """Sum of a column of the table of transactions, over all generators."""
+    """Sum of a column in the table of transactions, over all generators; with `operation`, only for
+    that operation."""
     values = run.column("transaction", column)
     table = run.record.samples.transaction
     if values is None or table is None:
@@ -99,12 +100,12 @@ def total(run: RunSample, column: str, operation: str | None = None) -> float | 
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """Totals of all generators between two blocks of statistics."""
+    """Totals of all generators for each interval between two blocks of statistics."""
 
     seconds: Floats
     elements: Floats
     response_ns: Floats
-    """Sum of the response times of these page elements."""
+    """Sum of the response times of the page elements in each interval."""
 
 
 def intervals_of(run: RunSample) -> Intervals | None:
@@ -132,8 +133,8 @@ def intervals_of(run: RunSample) -> Intervals | None:
 
 
 def _etr(run: RunSample) -> Terms | None:
-    """Page elements and seconds: one term per block of statistics if the blocks add up to the
-    total, so that a single run has an interval; else the totals."""
+    """Page elements and seconds. If the blocks of statistics add up to the total, there is one term
+    per block, so that even a single run has an interval; else only the totals."""
     elements, window = total(run, "page_elements"), run.measure_s
     if elements is None or not window:
         return None
@@ -168,8 +169,8 @@ def _ratio(above: str, below: str) -> Callable[[RunSample], Terms | None]:
 
 
 def _response(run: RunSample) -> Terms | None:
-    """Response times and page elements: one term per block of statistics if the blocks cover
-    exactly the page elements of the histogram; else the totals."""
+    """Response times and page elements. If the blocks of statistics cover exactly the page elements
+    of the histogram, there is one term per block; else only the totals."""
     found = latency_histogram([run], PAGE_ELEMENT, "response")
     if found is None or not found.count:
         return None
@@ -195,7 +196,8 @@ def _mean(operation: str, latency: Latency) -> Callable[[RunSample], Terms | Non
 
 
 def _response_law(run: RunSample) -> Terms | None:
-    """Users ÷ page elements per second, less the mean think time per page element."""
+    """The response time by the interactive response time law: users ÷ page elements per second,
+    minus the mean think time per page element."""
     load = work_of(run.planned).load
     elements, transactions = total(run, "page_elements"), total(run, "completed")
     if not isinstance(load, ClosedLoad) or not elements or transactions is None:
@@ -209,15 +211,15 @@ def _response_law(run: RunSample) -> Terms | None:
 
 @dataclass(frozen=True)
 class TierCpu:
-    """CPU time of a tier's host (application or database) in the measuring phase."""
+    """CPU time of the host of a tier (application or database) in the measuring phase."""
 
     busy_s: float
     share: float | None
-    """Share of the CPU time that the host may use; None: not known."""
+    """The CPU time as a share of what the host may use; None: not known."""
 
 
 def tier_cpu(run: RunSample, tier: Literal["server", "database"]) -> TierCpu | None:
-    """The CPU time of the host of the application or of its database; None: not measured, or there
+    """The CPU time of the host of the application or of the database; None: not measured, or there
     is no such host."""
     hosts = getattr(work_of(run.planned).roles, tier)
     if not hosts:
@@ -260,8 +262,8 @@ def _due_per_second(run: RunSample) -> Terms | None:
 
 
 def _met(run: RunSample) -> Terms | None:
-    """Completed in percent of the offered load; only for an open loop, because a closed loop has no
-    fixed load."""
+    """Completed transactions in percent of the offered load; only for an open loop, because a
+    closed loop has no fixed load."""
     offered, done = _due(run), total(run, "completed")
     if isinstance(work_of(run.planned).load, ClosedLoad):
         return None
@@ -274,8 +276,8 @@ def _not_met(run: RunSample) -> Terms | None:
 
 
 def published_rate(values: Mapping[MetricName, float], spec: Spec) -> float | None:
-    """Page elements per second of a published row: its ETR, or users ÷ response time for a closed
-    loop without think time."""
+    """Page elements per second of a published row: the published ETR, or for a closed loop without
+    think time, users ÷ response time."""
     assert isinstance(spec, TransactionsSpec), "only called for transactions"
     etr = values.get(MetricName(None, "etr_per_s"))
     if etr is not None:
@@ -335,7 +337,8 @@ def _time(  # one argument for each field that differs
     *,
     exported: bool = True,
 ) -> Metric:
-    """The mean of times in ms; `further` makes their other statistics."""
+    """A metric for the mean of these times, in ms; `further` creates metrics for their other
+    statistics."""
     return _metric(
         f"{name}_ms_mean",
         label,
@@ -603,7 +606,7 @@ DB_CPU_ELEMENT = _cpu(
 
 
 def _dropped(run: RunSample) -> float | None:
-    """Frames dropped from queues: of switch ports and of hosts."""
+    """Frames dropped from the queues of switch ports and of hosts."""
     queued = of_hosts("nic_queue_drops")(run.record)
     if not run.planned.network.switches:
         return queued
@@ -693,7 +696,7 @@ def _transactions(run: RunSample) -> int:
 
 
 def _course(run: RunSample) -> Course | None:
-    """The rate of page elements between two blocks of statistics."""
+    """The rate of page elements in each interval between two blocks of statistics."""
     found = intervals_of(run)
     if found is None or found.seconds.size < 2:
         return None

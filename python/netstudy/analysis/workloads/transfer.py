@@ -45,7 +45,8 @@ DATA_COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "put": ("bytes_sent",),
     "both": ("bytes_received", "bytes_sent"),
 }
-"""Direction of a transfer -> the columns of `connection` and `second` that count its data."""
+"""Direction of a transfer -> the columns of the tables `connection` and `second` that count its
+data."""
 
 
 def _work(run: Run) -> Transfer:
@@ -77,8 +78,8 @@ def _gigabytes(run: RunSample) -> float | None:
 
 
 def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
-    """Megabits and seconds: one term per second if the seconds add up to the total, so that a
-    single run has an interval; else the totals."""
+    """Megabits and seconds. If the seconds add up to the total, there is one term per second, so
+    that even a single run has an interval; else only the totals."""
     moved, window = _moved(run, "connection", direction), run.measure_s
     if moved is None or not window:
         return None
@@ -89,8 +90,8 @@ def _goodput(run: RunSample, direction: str | None = None) -> Terms | None:
 
 
 def _seconds(run: RunSample, direction: str | None = None) -> Terms | None:
-    """Bytes of all connections in each second, and the length of each second: the last is shorter
-    if the phase ends mid-second."""
+    """Bytes of all connections in each second, and the length of each second; the last second is
+    shorter if the phase ends within it."""
     moved, starts = _moved(run, "second", direction), run.column("second", "start_ns")
     window = run.measure_s
     if moved is None or starts is None or not window:
@@ -127,8 +128,8 @@ TIMES = raw("transfer", _times)
 
 
 def _fairness(run: RunSample) -> Terms | None:
-    """Jain's index of bytes moved ÷ busy time of each connection; None for a single connection,
-    which has no other to share with."""
+    """Jain's index over the connections, of bytes moved ÷ busy time of a connection; None if there
+    is only one connection."""
     moved, busy = _moved(run, "connection"), run.column("connection", "busy_ns")
     if moved is None or busy is None or moved.size < 2 or not busy.all():
         return None
@@ -185,8 +186,8 @@ def _time_of_transfers(  # one argument for each field that differs
     reading: RatioOfSums | Percentile,
     sampled: SampledQuantity | None = None,
 ) -> Metric:
-    """A statistic of a time that each transfer has; `quantity` begins the names of metric and
-    figure."""
+    """A statistic of a time that is measured for each transfer; the names of the metric and of its
+    figure begin with `quantity`."""
     return Metric(
         name=f"{quantity}_{unit}_{statistic}",
         label=label,
@@ -230,7 +231,7 @@ TRANSFER_P99 = _transfer_time(
 
 
 def _first_bytes(run: RunSample) -> Floats | None:
-    """Times from the command for each file to its first byte, in ms."""
+    """For each file: the time from the command to the first byte, in ms."""
     starts, firsts = run.column("transfer", "start_ns"), run.column("transfer", "first_byte_ns")
     if starts is None or firsts is None:
         return None
@@ -357,7 +358,8 @@ def _course(run: RunSample) -> Course | None:
 
 
 def _bound(run: Run) -> Bound | None:
-    """The smallest cut between senders and receivers; its goodput excludes headers."""
+    """The minimum cut of the network between senders and receivers; the goodput excludes
+    headers."""
     work, network = _work(run), run.network
     client, server = work.roles.client, work.roles.server
     ways = {"client": (client, server), "server": (server, client)}

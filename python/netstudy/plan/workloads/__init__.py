@@ -1,4 +1,5 @@
-"""The conversion of workloads from a study to the wire, one file for each kind, and their list."""
+"""Converts workloads from a study to the wire: one file for each kind of workload, and a list of
+the kinds."""
 
 from __future__ import annotations
 
@@ -38,7 +39,7 @@ LOWERINGS: tuple[Lowering[Any, Any], ...] = (
 
 
 def planned_of(work: wire.Workload) -> Planned[Any]:
-    """The description of a workload on the wire, for people."""
+    """The object that describes a workload on the wire to people."""
     known: tuple[Planned[Any], ...] = (*LOWERINGS, PublishedPlan())
     return next(one for one in known if isinstance(work, one.wired))
 

@@ -1,4 +1,4 @@
-"""The interface of workloads for the workload-independent parts of a plan."""
+"""The interface that each kind of workload offers to the planning code."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ class Roles:
 
 @dataclass(frozen=True)
 class Context:
-    """Inputs that a workload's form on the wire needs in addition to its own keys."""
+    """Further inputs for the conversion of a workload to the wire, in addition to the workload's
+    own keys."""
 
     topology: Topology
     """The topology, with all references replaced by levels."""
@@ -55,7 +56,8 @@ class Context:
 
 @dataclass(frozen=True)
 class Counts:
-    """The workload's samples in warm-up and measuring phase; None if its keys do not give them."""
+    """Number of samples in warm-up and measuring phase; None if the workload's keys do not give
+    it."""
 
     warmup: int | None
     measure: int | None
@@ -74,8 +76,8 @@ class Load:
 
 @dataclass(frozen=True)
 class Files:
-    """Source and destination of a workload's bytes. Without files, they come from memory and are
-    discarded."""
+    """Where a workload's bytes come from and where they go. Without files, they come from memory
+    and are discarded."""
 
     reads: bool = False
     """The sender reads a file."""
@@ -88,20 +90,20 @@ class Files:
     to_disk: bool = False
 
     def copies(self, *, sends: bool, at_least: int = 0) -> int:
-        """Number of times that an end copies each byte: between socket and application, and between
-        file and application."""
+        """How often the sender or the receiver copies each byte: between socket and application,
+        and between file and application."""
         if sends:
             return max(at_least, 0 if self.sendfile else 1 + self.reads)
         return max(at_least, 1 + self.stores)
 
 
 class Planned(ABC, Generic[WorkT]):
-    """A workload of a plan, described for people."""
+    """Describes a workload of a plan to people."""
 
     wired: ClassVar[type[wire.Traffic] | type[wire.Published]]
     """The plan's type for this workload."""
     unit: ClassVar[str]
-    """Plural name of its samples: iterations."""
+    """Plural name of the workload's samples, such as iterations."""
 
     @property
     def name(self) -> str:
@@ -131,7 +133,7 @@ def pair_count(work: wire.Traffic | wire.Published) -> int:
 
 
 def _group(network: wire.Network, endpoint: str) -> str:
-    """The group of an endpoint's host; a zone's own name."""
+    """The group of an endpoint's host; if the endpoint is a zone, the name of the zone."""
     node = network.node(endpoint.partition("@")[0])
     return node.group if isinstance(node, wire.Host) else node.name
 
@@ -147,7 +149,7 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         yield from ()
 
     def not_run(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
-        """Parts that a plan can hold but no testbed of this version runs, one sentence each."""
+        """Parts that can be planned but that no testbed of this version runs, one sentence each."""
         yield from ()
 
     def not_simulated(self, spec: SpecT, study: Study, path: Path) -> Iterator[str]:  # noqa: ARG002
@@ -163,7 +165,8 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         """Client and server; `path` is the workload's place in the study."""
 
     def working(self, roles: Roles) -> frozenset[str]:  # noqa: ARG002
-        """Host groups at which the workload itself takes CPU time, apart from packets."""
+        """Host groups on which the workload itself takes CPU time, in addition to the CPU time for
+        packets."""
         return frozenset()
 
     @abstractmethod
@@ -172,7 +175,7 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
 
     @abstractmethod
     def counts(self, spec: SpecT) -> Counts:
-        """The workload's own counts for warm-up and measuring phase."""
+        """Number of samples that the workload's keys give for warm-up and measuring phase."""
 
     def connections(self, work: WireT) -> int:
         """Number of connections of the workload. It is computed, since there may be far too many to
@@ -196,9 +199,9 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         return 0.0
 
     def samples_per_count(self, work: WireT) -> int:  # noqa: ARG002
-        """Samples in a record for each unit that a phase counts."""
+        """Number of samples in a record for each unit of a phase's count."""
         return 1
 
     @abstractmethod
     def sample_bytes(self, work: WireT, count: float, seconds: float) -> float:
-        """Upper bound of the bytes of a record with that many samples in that time."""
+        """Upper bound for the size in a record of `count` samples, taken within this time."""

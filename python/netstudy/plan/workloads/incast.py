@@ -16,7 +16,7 @@ _ITERATION_BYTES = 22
 
 
 class IncastLowering(Lowering[Incast, wire.Incast]):
-    """Iterations of requests to all servers."""
+    """In each iteration, the client asks all servers for a block."""
 
     spec = Incast
     wired = wire.Incast
@@ -43,11 +43,11 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
         )
 
     def counts(self, spec: Incast) -> Counts:
-        """Its iterations."""
+        """Numbers of iterations."""
         return Counts(concrete(spec.warmup), concrete(spec.iterations))
 
     def loads(self, work: wire.Incast) -> Iterator[Load]:
-        """A block from each server, or its part of a block."""
+        """A block from each server, or the server's part of a striped block."""
         for (client, server), size_bytes in zip(work.connected, work.response_bytes, strict=True):
             yield Load(server, client, size_bytes)
 

@@ -13,13 +13,13 @@ _VALUE_BYTES = 250
 
 
 class PublishedPlan(Planned[wire.Published]):
-    """Published values in a plan, described for people."""
+    """Describes published values in a plan to people."""
 
     wired = wire.Published
     unit = "published values"
 
     def summary(self, run: wire.Run) -> str:
-        """The workload that was run."""
+        """Name of the workload that produced the published values."""
         return _work(run).of
 
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:

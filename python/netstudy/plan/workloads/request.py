@@ -35,7 +35,7 @@ class RequestLowering(Lowering[Request, wire.Request]):
         roles: wire.Roles,
         context: Context,  # noqa: ARG002
     ) -> wire.Request:
-        """Copies the study's values: each of them fits the wire."""
+        """Copies the study's values, which need no conversion."""
         return wire.Request(
             roles=roles,
             request_bytes=concrete(spec.request),
@@ -61,8 +61,8 @@ class RequestLowering(Lowering[Request, wire.Request]):
             yield Load(server, client, work.response_bytes, work.connections)
 
     def waiting_ns(self, work: wire.Request, routes: Routes) -> float:
-        """The round trip and the think time, shared by the requests in flight; in an open loop the
-        interval."""
+        """In a closed loop, the round trip and the think time, divided by the number of requests in
+        flight; in an open loop, the interval."""
         if work.every_ns is not None:
             return float(work.every_ns)
         trips = [

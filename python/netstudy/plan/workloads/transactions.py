@@ -45,9 +45,9 @@ ELEMENTS: Final[Mapping[str, int]] = {
     "sell": 2,
     "update": 2,
 }
-"""Pages of an operation, where it is more than one: a logout is followed by a login, a registration
-is between a logout and the home page; buying, selling and updating begin with the page that offers
-it (crates/workload/src/transactions/script.rs)."""
+"""Number of pages of an operation, if it is more than one: a logout is followed by a login, a
+registration is between a logout and the home page; buying, selling and updating begin with the page
+that offers it (crates/workload/src/transactions/script.rs)."""
 _FORM: Final = "application/x-www-form-urlencoded"
 _PS_PER_S: Final = 1_000_000_000_000
 _RATE_MIN_PER_S: Final = 1e-6
@@ -87,7 +87,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
             yield from _stated_of_a_program(spec)
 
     def roles(self, spec: Transactions, topology: Topology, path: Path) -> Roles:
-        """Generators, the application's host, and the database's."""
+        """The load generators, the application's host, and the database's host."""
         return Roles(
             client=spec.clients_of(topology),
             server=spec.server,
@@ -103,7 +103,7 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         return frozenset(place.group for place in both if place is not None)
 
     def lower(self, spec: Transactions, roles: wire.Roles, context: Context) -> wire.Transactions:
-        """Refuses a load without submissions."""
+        """Converts the workload. Refuses a rate of submissions that is too low or too high."""
         tiers = (
             roles
             if isinstance(roles, wire.TierRoles)
@@ -124,13 +124,13 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         return Counts(None, None)
 
     def connections(self, work: wire.Transactions) -> int:
-        """One for each user, since all may be active at once in an open loop too, and the
-        connections to the database."""
+        """A connection for each user, since all may be active at once (even in an open loop), and
+        the connections to the database."""
         pool = work.costs.pool_connections if work.costs and work.roles.database else 0
         return work.load.users + pool
 
     def registered_users(self, work: wire.Transactions) -> int:
-        """Users of the brokerage; each takes memory in the generators' deck."""
+        """Users of the brokerage; each takes memory in the load generators."""
         return work.application.users if isinstance(work.application, wire.Brokerage) else 0
 
     def loads(self, work: wire.Transactions) -> Iterator[Load]:
@@ -147,9 +147,9 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
             yield Load(database, host, costs.database_response_bytes, calls)
 
     def waiting_ns(self, work: wire.Transactions, routes: Routes) -> float:
-        """Time from one page element to the next over all users. In an open loop it follows from
-        the rate. In a closed loop it is the time of the busiest CPU, or the time of a single user
-        divided by the number of users if that is longer."""
+        """Mean time between two page elements of all users together. In an open loop, it follows
+        from the rate. In a closed loop, it is the larger of two times: the time of the busiest CPU,
+        and the time of a single user divided by the number of users."""
         elements = elements_of(work.mix)
         if isinstance(work.load, wire.OpenLoad):
             return work.load.interval_ps / 1_000 / elements
@@ -182,7 +182,8 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
 
 
 def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
-    """Tiers in zones of hosts without simulated CPUs. A host that is itself a tier has CPUs."""
+    """Tiers in zones whose host has no simulated CPUs. A host that is itself a tier always has
+    some."""
     tiers = {"server": spec.server, "database": spec.database_of(study.topology)}
     whole = {place.group for place in tiers.values() if place is not None and place.zone is None}
     for name, place in tiers.items():
@@ -197,7 +198,7 @@ def _without_cpus(spec: Transactions, study: Study) -> Iterator[str]:
 
 
 def _unknown_variants(spec: Transactions, study: Study) -> Iterator[str]:
-    """Variant names that are used but not declared; each means the default settings."""
+    """Names of variants that are used but not declared; such a variant has the default settings."""
     path = ("workload", study.workload.kind, "variant")
     for _, level in study.levels_at(path, spec.variant) if spec.variants else ():
         if (name := level_text(level)) not in spec.variants:
@@ -205,7 +206,8 @@ def _unknown_variants(spec: Transactions, study: Study) -> Iterator[str]:
 
 
 def _stated_of_a_program(spec: Transactions) -> Iterator[str]:
-    """Keys of the program and of its requests: the simulator takes all costs from the model."""
+    """Keys of the program and of its requests, which the simulator ignores: it takes all costs from
+    the model."""
     yield from (f"{key} of the application" for key in sorted(spec.application.model_fields_set))
     for name, own in spec.mix.items() if isinstance(spec.mix, dict) else ():
         for key in sorted(own.model_fields_set - {"share"}):
@@ -225,12 +227,12 @@ def _cpus_are_known(study: Study, group: str) -> bool:
 
 
 def elements_of(mix: Sequence[wire.Operation]) -> float:
-    """Page elements of an operation, on average."""
+    """Average number of page elements of an operation."""
     return sum(one.share_ppm * one.elements_ppm for one in mix) / _PPM**2
 
 
 def _cpu_ns(work: wire.Transactions, costs: wire.Costs, network: wire.Network) -> Iterator[float]:
-    """CPU time of a page element at each tier, divided by the tier's CPUs."""
+    """CPU time of a page element at each tier, divided by the number of the tier's CPUs."""
 
     def cpus(name: str) -> int:
         node = network.node(name.partition("@")[0])
@@ -357,7 +359,8 @@ def _word(value: str | Ref) -> Any:
 
 
 def _costs(spec: Transactions, variant: BrokerageVariant, context: Context) -> wire.Costs | None:
-    """Costs of the profile, overridden by the study's; None: the costs are not known."""
+    """The costs in the profile, overridden by the costs in the study; None: the costs are not
+    known."""
     named = concrete(spec.model) or (MODEL if spec.application.brokerage else None)
     if named is None:
         return None

@@ -37,13 +37,14 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
     unit = "transfers"
 
     def not_simulated(self, spec: Transfer, study: Study, path: Path) -> Iterator[str]:
-        """A probe during FTP transfers, as on other testbeds."""
+        """A probe during FTP transfers, which other testbeds refuse, too."""
         levels = study.levels_at((*path, "protocol"), spec.protocol)
         if study.workload.probe is not None and any(level == "ftp" for _, level in levels):
             yield "A probe cannot run during FTP transfers; leave out the probe."
 
     def roles(self, spec: Transfer, topology: Topology, path: Path) -> Roles:
-        """Named hosts, or the hosts of a placement: the receiver of a get is the client."""
+        """The hosts that the study names, or the hosts of a placement; in a get, the receiver is
+        the client."""
         placed = concrete(spec.placement)
         if placed is None:
             return Roles(spec.clients, spec.servers, (*path, "clients"), (*path, "servers"))
@@ -80,7 +81,7 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         return pair_count(work) * work.flows
 
     def loads(self, work: wire.Transfer) -> Iterator[Load]:
-        """A transfer of each flow, in each of its directions."""
+        """A transfer of each flow, in each direction that the workload uses."""
         size = work.size_bytes or _NOMINAL_BYTES
         for client, server in work.roles.pairs:
             if "server" in work.sending:
@@ -126,7 +127,7 @@ def _ftp(spec: Transfer) -> wire.Ftp:
 
 
 def _tcp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
-    """Key and reason of settings that only files have."""
+    """Settings that only transfers of files have: each key, and why it is refused."""
     given = {"from": spec.from_, "data path": spec.data_path}
     for key, value in given.items():
         if concrete(value) is not None:
@@ -143,7 +144,7 @@ def _tcp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
 
 
 def _ftp_problems(spec: Transfer) -> Iterator[tuple[str, str]]:
-    """Key and reason of settings that FTP does not support."""
+    """Settings that FTP does not support: each key, and why it is refused."""
     if concrete(spec.size) is None:
         yield "protocol", "ftp carries files, which have a size; write size"
     if concrete(spec.direction) == "both":

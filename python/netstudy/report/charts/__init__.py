@@ -1,6 +1,7 @@
 """Charts (`Drawn`, `Lines`, `Grid`, `Plot`), drawn as SVG or as interactive figures.
 
-`metric`, `curves` and `asked` make them from results; `multiples` joins the charts of panels.
+The modules `metric`, `curves` and `asked` make charts from results; `multiples` joins the charts of
+several panels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Figures as a study defines them: axes, series and panels of its own, a second axis, bars, time
 series, fitted laws, ideal growth and the line rate.
 
-A factor without a place in the figure makes panels as well; a growing factor is held at the last
-level that gains instead.
+A factor that is neither x nor in the series also makes panels. A growing factor does not: only the
+cells at the last level with a gain are shown.
 """
 
 from __future__ import annotations
@@ -48,22 +48,22 @@ class AskedPart:
     held: Treatment
     drawn: Drawn | Lines
     told: tuple[str, ...]
-    """Notes on the parts that could not be drawn."""
+    """Notes on what could not be drawn."""
     fits: tuple[SeriesFit, ...] = ()
 
 
 @dataclass(eq=False)
 class Asked:
-    """A figure of a study in one of its test cases."""
+    """A figure that a study asks for, drawn for one of the study's test cases."""
 
     figure: outcome.Figure
     case: CaseResult
     cells: CellTable
     notes: list[str] = field(default_factory=list)
-    """Reasons why parts of it are not drawn."""
+    """Remarks on the figure, such as the reasons why parts are not drawn."""
 
     def parts(self) -> Iterator[tuple[str, list[AskedPart]]]:
-        """The panels for each unit of y, since values in different units cannot share an axis."""
+        """Unit of y and panels, for each unit: values in different units cannot share an axis."""
         if not self._metrics:
             return
         found = sorted(self._metrics, key=lambda metric: axis(metric) != axis(self._metrics[0]))
@@ -85,14 +85,14 @@ class Asked:
 
     @property
     def title(self) -> str:
-        """The study's own title, else the metrics against x."""
+        """The study's own title; without one, the names of the metrics and of x."""
         if self.figure.title:
             return self.figure.title
         names = listed([metric.title for metric in self._metrics])
         return f"{names} over time" if self._is_course else f"{names} against {self.figure.x}"
 
     def is_course_of(self, metric: Metric) -> bool:
-        """Whether it shows the metric over time."""
+        """Whether this figure shows the metric over time."""
         return self._is_course and metric in self._metrics
 
     # ---- which cells
@@ -140,9 +140,9 @@ class Asked:
     def _following(
         self, cells: Sequence[CellRow], placed: set[str | None], grown: set[str]
     ) -> list[str]:
-        """Factors that have only one level at each place of the figure and therefore make no
-        panels. Growing factors are held at the last level that gains, which may differ from place
-        to place."""
+        """Factors that vary only together with the other factors, so that they need no panels: at
+        each combination of the others, there is one cell. This happens if growing factors are held
+        at the last level with a gain, which may differ between cells."""
         found: list[str] = []
         for name in self.case.layout.factors:
             others = [f for f in self.case.layout.factors if f not in (name, *found, *grown)]
@@ -188,8 +188,8 @@ class Asked:
 
     @cached_property
     def _x_values(self) -> dict[Level, float]:
-        """Levels along x as numbers, if they are numbers or quantities of one kind; empty for names
-        and for bars."""
+        """Level along x -> its position, if levels are numbers or quantities of one kind; empty for
+        names and for bar charts."""
         assert self.figure.x is not None, "a study file says so"
         levels = self.case.layout.factors.get(self.figure.x, ())
         return {} if self.figure.kind == "bars" else places(levels)
@@ -232,7 +232,8 @@ class Asked:
                 own.append(cell)
                 point = self._point(cell, metric, name)
                 points.append(point if metric in metrics else {**point, "right": True})
-        # Looks come from all series of the case, so that they are the same in every panel.
+        # The look of a series is its index among all series of the case, so it is the same in every
+        # panel.
         for name, (metric, own) in of_series.items():
             series[name] = self._style(self._combos.index(self._combo(own[0])), metric, metrics)
         told: list[str] = []
@@ -248,7 +249,7 @@ class Asked:
         told_of += ["dotted: ideal"] if self.figure.ideal and self._x_values else []
         rules = self._line_rate(first, cells, told)
         told_of += ["dashed: line rate"] if rules else []
-        # With several metrics, an idle level would not show which of them it belongs to.
+        # With several metrics, a reader could not see which of them an idle level belongs to.
         idle = idle_rules(cells, first) if len(metrics) == 1 else []
         told_of += ["dashed: while idle"] if idle else []
         idle_along = list(idle_lines(cells, first, self._placed)) if len(metrics) == 1 else []
@@ -287,7 +288,8 @@ class Asked:
 
     @cached_property
     def _combos(self) -> list[tuple[Level | None, ...]]:
-        """All series of the case, so that a series looks the same in every panel."""
+        """The level combinations of all series of the case. Their order determines the looks, which
+        are therefore the same in every panel."""
         cells = self.cells.of_case(self.case.name)
         return list(dict.fromkeys(self._combo(cell) for cell in cells))
 
@@ -295,7 +297,7 @@ class Asked:
         return tuple(cell.treatment.get(name) for name in self.figure.series)
 
     def _placed(self, cell: CellRow) -> tuple[float, str] | None:
-        """The x and the series of a cell in a figure of one metric."""
+        """The x position and the series of a cell, for a figure with one metric."""
         x = self._x_values.get(cell.treatment[self.figure.x or ""])
         return None if x is None else (x, self._series(cell, self._metrics[0], ()))
 
@@ -309,7 +311,7 @@ class Asked:
         cells: Sequence[CellRow],
         told: list[str],
     ) -> Iterator[SeriesFit]:
-        """The laws through the runs of a series."""
+        """The laws fitted to the runs of a series."""
         x_of = self._x_values
         for law in self.figure.fit:
             pairs = [
@@ -331,7 +333,7 @@ class Asked:
     def _errors_pct(
         self, found: Fitted, metric: Metric, cells: Sequence[CellRow]
     ) -> dict[str, float]:
-        """The error of a law at each level along x, in percent of the measured value."""
+        """Level along x -> the error of a fitted law there, in percent of the measured value."""
         levels = [(cell.treatment[self.figure.x or ""], cell.value(metric)) for cell in cells]
         return {
             level_text(level): 100 * (found.value(self._x_values[level]) / value - 1)
@@ -340,7 +342,7 @@ class Asked:
         }
 
     def _ideal(self, name: str, metric: Metric, cells: Sequence[CellRow]) -> Iterator[Row]:
-        """The line of growth in proportion to x, from the first point on."""
+        """The line of growth in proportion to x, starting at the first point."""
         found = [
             (self._x_values[cell.treatment[self.figure.x or ""]], value)
             for cell in cells
@@ -356,7 +358,8 @@ class Asked:
     def _line_rate(
         self, metric: Metric, cells: Sequence[CellRow], told: list[str]
     ) -> list[dict[str, Any]]:
-        """The line rate of each series. If hosts are added along x, it is the sum of theirs."""
+        """The line rate of each series. If hosts are added along x, it is the sum of the hosts'
+        line rates."""
         if not self.figure.line_rate:
             return []
         of_series: dict[tuple[Level | None, ...], int] = {}
@@ -372,8 +375,8 @@ class Asked:
         return [{"y": r / 1e6, "text": f"line rate {format_rate(r)}"} for r in sorted(rates)]
 
     def _bound_bps(self, metric: Metric, cell: CellRow) -> int | None:
-        """The line rate at the place of the metric, else the highest rate that the workload can
-        reach."""
+        """The line rate of the port or host that the metric belongs to; without one, of the link
+        that limits the workload."""
         name = metric.named
         if name is not None and is_line_rate(name):
             return line_bps(None, cell, name)
@@ -397,7 +400,8 @@ class Asked:
                 name = self._series(cell, metric, (*metrics, *right))
                 series[name] = self._style(self._combos.index(self._combo(cell)), metric, metrics)
                 points += ({**row, **side} for row in thinned(*found, name))
-        # A right axis needs a left one: its metric alone makes no figure.
+        # A figure needs values on the left axis; if only the right axis has values, nothing is
+        # drawn.
         if not any(row for row in points if not row.get("right")):
             return None
         told: list[str] = []
@@ -423,7 +427,7 @@ def _is_above_zero(point: Row) -> bool:
 
 
 def _curve(one: SeriesFit) -> Iterator[Row]:
-    """The curve of a law with the interval of its mean."""
+    """The curve of a fitted law, with the interval of the mean."""
     found = one.fitted
     for number, at in enumerate(found.at):
         yield {
@@ -437,7 +441,7 @@ def _curve(one: SeriesFit) -> Iterator[Row]:
 
 
 def _values(cell: CellRow, metric: Metric) -> list[float]:
-    """The values of the runs; if they have none of their own, the cell's value."""
+    """The value of each run; if the metric has no value for single runs, the cell's value."""
     runs = [value for run in cell.runs if (value := metric.reading.of_run(run)) is not None]
     whole = cell.value(metric)
     return runs or ([] if whole is None else [whole])
@@ -446,19 +450,19 @@ def _values(cell: CellRow, metric: Metric) -> list[float]:
 def _mean_course(
     cell: CellRow, metric: Metric, workload: WorkloadAnalysis
 ) -> tuple[Floats, Floats] | None:
-    """Mean over the runs at each sample, up to the end of the shortest run."""
+    """The course of a metric as the mean over the runs, up to the end of the shortest run."""
     found = [one for run in cell.runs if (one := _course_of(run, metric, workload)) is not None]
     if not found:
         return None
     length = min(values.size for _, values in found)
-    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)  # a gap remains a gap
+    mean: Floats = np.mean([values[:length] for _, values in found], axis=0)  # NaN stays NaN
     return found[0][0][:length], mean
 
 
 def _course_of(
     run: RunSample, metric: Metric, workload: WorkloadAnalysis
 ) -> tuple[Floats, Floats] | None:
-    """The course of a node metric, or of the workload's throughput by second."""
+    """The course of a node metric, or of the workload's throughput in each second."""
     if metric.named is not None and metric.scope is not None:
         return course(run, metric.named)
     own = workload.course(run) if metric == workload.throughput else None

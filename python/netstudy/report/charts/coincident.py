@@ -1,7 +1,7 @@
 """Finds lines that coincide, and draws them so that all remain visible.
 
 If lines have the same values, only the one drawn last would be visible. Therefore their dashes
-alternate, and of points at the same place the ones below are larger. No value is moved.
+alternate, and points that are covered by others are larger than these. No value is moved.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from netstudy.documents.problems import listed
 from netstudy.report.charts.style import Row, Spec, Style
 
 _NEAR = 0.006
-"""Two lines that are closer than this share of the chart's height, about a line's width, look like
-one."""
+"""Lines whose distance is at most this share of the chart's height look like one line; it is about
+the width of a line."""
 _DASH = 8
-"""Length of each line's dash in pixels, after which the next line has its dash."""
+"""Length in pixels of one dash; dashes of the lines follow each other in turn."""
 _POINT, _LARGER = 55, 80
-"""The area of a point, and the increase for each point below it."""
+"""The area of a usual point, and how much larger a point is for each point that covers it."""
 _NAMES_MAX = 3
 _WORDS = ("Two", "Three", "Four", "Five", "Six")
 
@@ -34,7 +34,7 @@ class Together:
 
 
 def coincident(points: Iterable[Row], height: float) -> list[Together]:
-    """The groups of lines in each panel with the same values at the same places. `height` is the
+    """The groups of lines in each panel that have the same values at the same x. `height` is the
     span of the axis."""
     found: list[Together] = []
     for panel, lines in _by_panel(points).items():
@@ -67,7 +67,7 @@ def _are_alike(one: Mapping[float, float], other: Mapping[float, float], height:
 
 
 def told(found: Sequence[Together]) -> str:
-    """Describes the lines that coincide; empty if there are none."""
+    """A text that says which lines coincide; empty if none do."""
     if not found:
         return ""
     if any(one.panel is not None for one in found):
@@ -84,8 +84,8 @@ def _group_text(one: Together) -> str:
 
 
 def dashes(series: Mapping[str, Style], found: Sequence[Together]) -> Spec:
-    """The dashes of lines: their own, or alternating if lines coincide. A channel with a scale
-    would also dash the points in a legend."""
+    """The dashes of lines: their own, or alternating if lines coincide. They are conditions and not
+    a Vega-Lite scale, because a scale would also dash the points in the legend."""
     turns = [
         {"test": _of(name, one.panel), "value": _turn(place, len(one.names))}
         for one in found
@@ -96,14 +96,15 @@ def dashes(series: Mapping[str, Style], found: Sequence[Together]) -> Spec:
 
 
 def _turn(place: int, of: int) -> list[int]:
-    """A gap for the dashes of earlier lines, the line's own dash, a gap for later lines."""
+    """The dash pattern of one line: a gap where earlier lines have their dashes, its own dash, a
+    gap for later lines."""
     before, after = place * _DASH, (of - 1 - place) * _DASH
     return [_DASH, after] if not before else [0, before, _DASH, after]
 
 
 def sizes(found: Sequence[Together]) -> Spec:
-    """The areas of points. Of points at one place, each is larger than the next one, which is drawn
-    above it."""
+    """The areas of points. Of several points at the same place, each is larger than the one drawn
+    on top of it."""
     larger = [
         {"test": _of(name, one.panel), "value": _POINT + _LARGER * (len(one.names) - 1 - place)}
         for one in found

@@ -42,14 +42,14 @@ _CURVES = {
 }
 """Title, x and y."""
 _ABOVE = 1.08
-"""The upper end of an axis ÷ its highest point."""
+"""Ratio of an axis's upper end to the highest value on it."""
 POINTS_A_LINE = 1_000
 """Lines with more points are thinned out."""
 
 
 @dataclass(frozen=True)
 class Lines:
-    """The data of a chart of curves: many points on each line, without marks."""
+    """The data of a chart of curves: lines with many points, which are not marked."""
 
     title: str
     subtitle: str
@@ -62,7 +62,7 @@ class Lines:
     logarithmic: bool
     """Whether both axes are logarithmic; otherwise both begin at zero."""
     rules: Sequence[Row] = ()
-    """Values of y with a name, such as the line rate."""
+    """Horizontal lines at a value of y, each with a text, such as the line rate."""
     facets: Facets | None = None
     right: Measure | None = None
     """The measure on the right axis, for points whose `right` is true; None: no right axis."""
@@ -74,7 +74,7 @@ class Lines:
 
     @property
     def y(self) -> str:
-        """The title of the axis: the quantity and its unit."""
+        """The title of the y axis: the quantity and its unit."""
         return self.axis.title
 
     @property
@@ -84,7 +84,7 @@ class Lines:
 
     @property
     def readable(self) -> Lines:
-        """The same on axes in the units that people read most easily."""
+        """The same chart with axes in the units that people read most easily."""
         left = [row["y"] for row in (*self.points, *self.rules) if not row.get("right")]
         along = self.along.scale(row["x"] for row in self.points)
         scale = self.axis.scale(left)
@@ -107,7 +107,7 @@ class Lines:
         )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Every row, with the kind of its layer."""
+        """Every row, with the kind that selects its layer."""
         for row in self.points:
             if row.get("right"):
                 yield {"kind": "right", **row, "unit": self.y2}
@@ -117,8 +117,8 @@ class Lines:
         yield from self._room_above()
 
     def _room_above(self) -> Iterator[dict[str, Any]]:
-        """An invisible point above all others, so that no point touches the upper end. Axes of
-        panels are shared, and points that are not shown at first may be higher."""
+        """An invisible point above all others, so that no point touches the upper end. Panels share
+        their axes; panels that are not shown at first do not count."""
         tops: dict[str, tuple[float, Row]] = {}
         for row in (*self.points, *self.rules) if not self.logarithmic else ():
             kind = "head right" if row.get("right") else "head"
@@ -142,7 +142,8 @@ class Lines:
         return whole({**self.unit(size, live=live), "title": title}, self.rows(), size)
 
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
-        """Lines without points, ordered by x rather than by the data; see `Drawn.unit`."""
+        """The layers of one panel, as in `Drawn.unit`: lines without marked points, which Vega-Lite
+        orders by x."""
         legend = None if live else legend_of(self.series, size, room)
         layers = [*self._rules(size), *self._lines(size, "point", legend, live=live)]
         inner = {"width": size.width, "height": size.height}
@@ -179,7 +180,8 @@ class Lines:
         mark = {"type": "line", "strokeWidth": 1.8, "interpolate": step, "clip": True}
         lines: list[Spec] = [{"transform": only(of), "mark": mark, "encoding": encoding}]
         if not self.logarithmic:
-            # Panels share their axes, so the room above the highest point must be in the data.
+            # Panels share their axes, so room above the highest point can only be made by an
+            # invisible point in the data.
             unseen = {"type": "point", "opacity": 0, "size": 0}
             kind_above = "head right" if is_right else "head"
             place = {"y": encoding["y"]}

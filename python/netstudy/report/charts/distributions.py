@@ -1,8 +1,8 @@
 """Charts of distributions: ECDF, boxes, histograms with and without timeouts, and samples in the
 order of time.
 
-Each is a Vega-Lite specification as plain data, with separate rows. To keep the page small, only
-some points are drawn, by rules that the captions state. The export has all samples.
+Each chart is a Vega-Lite specification as plain data, and separate rows of values. To keep the page
+small, only some points are drawn, by rules that the captions state. The export has all samples.
 """
 
 from __future__ import annotations
@@ -39,18 +39,19 @@ from netstudy.report.numbers import full_level, level_text
 from netstudy.wire import Level
 
 WIDE_SPAN = 20
-"""An axis is logarithmic from this ratio of the largest to the smallest value on."""
+"""An axis is logarithmic if the ratio of the largest to the smallest value is at least this."""
 STEPS_A_LINE = 70
-"""Steps of an ECDF, at equal distances in rank; the largest samples are all kept."""
+"""Number of steps drawn of an ECDF, at equal distances in rank. The largest samples are drawn in
+addition."""
 LARGEST_KEPT = 20
 POINTS_DRAWN = 300
-"""The most samples over time in one chart, over all panels. If there are more, every n-th sample of
-a run is drawn."""
+"""A chart of samples over time draws at most this number of samples in all panels together. If
+there are more, only every n-th sample of a run is drawn."""
 BINS = 40
 _PADDING = 6
-"""Pixels between the outermost samples and the ends of an axis."""
+"""Room in pixels between the outermost samples and the ends of an axis."""
 _LOG_ROOM = 0.04
-"""The same on a logarithmic axis, as a share of the distance between the outermost samples."""
+"""The same room on a logarithmic axis, as a share of the distance between the outermost samples."""
 BOX = (0.25, 0.5, 0.75)
 WHISKERS = (0.05, 0.95)
 TAIL = 0.99
@@ -81,7 +82,7 @@ class Plot:
     columns: int = 3
     """Panels per row on a wide page."""
     along: str = ""
-    """The factor that the panels are levels of, for a choice of panels."""
+    """The factor whose levels make the panels, as the label of a control that chooses one panel."""
 
     @property
     def is_chosen(self) -> bool:
@@ -89,7 +90,7 @@ class Plot:
         return bool(self.along) and len(self.panels) > 1
 
     def spec(self, size: Size, *, live: bool = False) -> Spec:
-        """The Vega-Lite specification; `live`: for an interactive figure."""
+        """The Vega-Lite specification; with `live`, of an interactive figure."""
         many = len(self.panels) > 1
         columns = min(self.columns, len(self.panels)) if size.width > 400 else 1
         width = (size.width - 44 * (columns - 1)) // columns
@@ -116,13 +117,14 @@ class Plot:
         return whole(panels, self.rows, size)
 
     def _live(self, layer: Spec) -> Spec:
-        """A layer with tooltips, on axes that can be zoomed; buttons stand for its legend."""
+        """The layer with tooltips and axes that can be zoomed. It has no legend, since the page has
+        buttons."""
         if layer["mark"]["type"] == "rect":
             return {**layer, "encoding": self._zoomed(layer)}
         mark = {**layer["mark"], "tooltip": {"content": "data"}}
         if self.axes:
             mark["clip"] = {"expr": "zoomed"}
-        if mark["type"] == "line":  # a line has one tooltip, its steps have one each
+        if mark["type"] == "line":  # a line would have a single tooltip
             mark = {"type": "point", "size": 120, "opacity": 0, **{k: mark[k] for k in _TOLD}}
             near = {**layer, "mark": mark, "encoding": self._zoomed(layer, ("x", "y"))}
             line = {**layer["mark"], "clip": mark["clip"]}
@@ -144,7 +146,7 @@ class Plot:
 
 _TOLD = ("tooltip", "clip")
 CHOSEN = "panel_chosen"
-"""The parameter of the page that holds the chosen panel; empty: all."""
+"""Name of the Vega parameter with the chosen panel; its value is empty if all panels are shown."""
 
 
 def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
@@ -163,7 +165,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
         for x, y in _steps(one.found)
     ]
     nouns = f"{found.quantity.noun}s"
-    # The scale is computed from all panels, which share their axes.
+    # Panels share their axes, so the scale is computed from the values of all panels.
     scale = _scale([row["x"] for row in rows])
     line = {
         "transform": only("step"),
@@ -194,7 +196,7 @@ def ecdf_chart(found: PanelDistribution, title: str | None = None) -> Plot:
 
 
 def _steps(found: Distribution) -> Iterator[tuple[float, float]]:
-    """Points of an ECDF in %, from zero on."""
+    """The points of an ECDF, with shares in %; the first point has a share of zero."""
     values, share = found.curve()
     yield float(values[0]), 0.0
     kept = _kept(values.size, STEPS_A_LINE, LARGEST_KEPT)
@@ -203,7 +205,7 @@ def _steps(found: Distribution) -> Iterator[tuple[float, float]]:
 
 
 def _kept(size: int, even: int, last: int) -> Any:
-    """Places at equal distances, and the last ones."""
+    """Indices at equal distances, and the last indices."""
     spaced = np.linspace(0, size - 1, min(size, even)).round().astype(int)
     return np.union1d(spaced, np.arange(max(0, size - last), size))
 
@@ -297,7 +299,7 @@ def histogram_chart(found: PanelDistribution, title: str | None = None) -> Plot:
     nouns = f"{found.quantity.noun}s"
     bar = {
         "transform": [*only("bar"), _STACKED],
-        # Outlines keep bins apart without the gaps, which would suggest missing values.
+        # Bins are separated by outlines, since gaps would suggest missing values.
         "mark": {"type": "bar", "strokeWidth": 0.4, "stroke": INK, "binSpacing": 0},
         "encoding": {
             "x": _quantitative("x", along.title, _scale([edge * factor for edge in edges])),
@@ -332,7 +334,7 @@ _STACKED = {
     "sort": [{"field": "order"}],
     "as": ["y", "y2"],
 }
-"""Stacks the bars of the same bin, for the series that are switched on."""
+"""Stacks the bars of the same bin; series that a reader switched off are left out."""
 
 
 def _ends(found: Distribution) -> tuple[float, float]:
@@ -340,8 +342,8 @@ def _ends(found: Distribution) -> tuple[float, float]:
 
 
 def _edges(values: Sequence[float]) -> list[float]:
-    """Ends of the bins of all panels, at equal distances; on a logarithmic axis, at equal
-    ratios."""
+    """Bounds of the bins, the same in all panels: at equal distances or, on a logarithmic axis, at
+    equal ratios."""
     low, high = min(values), max(values)
     if high == low:
         return [low * 0.95, high * 1.05]
@@ -368,7 +370,8 @@ def _bars(
 
 
 def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
-    """The samples of a cell by their mark, in the order from the bottom up."""
+    """The samples of a cell without and with a timeout, in the order in which they are stacked from
+    the bottom."""
     if one.humps is None:
         assert isinstance(one.found, Values), "histograms are drawn of single samples"
         yield OTHER, one.found
@@ -379,12 +382,12 @@ def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
 
 
 def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
-    """The samples of the first run in order, at the most informative level along x, with one panel
-    per series."""
+    """The samples of each cell's first run in order of time, at the most informative level along x,
+    with one panel for each series."""
     cells = found.at_focus()
     noun = found.quantity.noun
     sizes = [_values(found, one).size for one in cells]
-    # One step for all panels, so that equal densities look equal.
+    # All panels use the same step, so that equal densities look equal.
     step = max(1, math.ceil(sum(sizes) / POINTS_DRAWN))
     measure, factor = _measure(found)
     rows = [row for one in cells for row in _course(found, one, step, factor)]
@@ -433,8 +436,9 @@ def _is_marked(rows: Iterable[Mapping[str, Any]]) -> bool:
 
 
 def _by_hump(rows: Iterable[Mapping[str, Any]], look: str) -> Spec:
-    """A channel in which samples with a timeout differ from others, if there are both. If not, all
-    samples have a neutral look, since panels are of several levels."""
+    """A channel in which samples with a timeout look different from others, if there are both.
+    Otherwise all samples have a neutral look: a colour would suggest a level, but the panels have
+    different levels."""
     if not _is_marked(rows):
         return {"value": "circle" if look == "symbol" else FAINT}
     return by_series(_HUMPS, look, {"title": None})
@@ -467,7 +471,8 @@ def _course(
 
 
 def _measure(found: PanelDistribution) -> tuple[Measure, float]:
-    """The sampled quantity in its most readable unit, and the factor to this unit."""
+    """The measure of the sampled quantity in its most readable unit, and the factor that converts
+    values to this unit."""
     measure = Measure(found.mean.label, found.mean.unit)
     scale = measure.scale(value for one in found.cells for value in _ends(one.found))
     return measure.scaled(scale), 10.0**-scale.power
@@ -528,7 +533,8 @@ def _quantitative(field: str, title: str, scale: Spec) -> Spec:
 
 
 def _log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 in each power of ten; only the powers from three decades on."""
+    """Ticks at 1, 2 and 5 in each power of ten; only at powers of ten if the axis spans three
+    decades or more."""
     digits = (1, 2, 5) if high / low < 1000 else (1,)
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     ticks = (float(f"{digit}e{power}") for power in powers for digit in digits)
@@ -548,7 +554,7 @@ def _colour(names: Iterable[str]) -> Spec:
 
 
 def _styles(names: Iterable[str]) -> dict[str, Style]:
-    """The looks of lines by their names, for buttons."""
+    """Name of a line -> its look, for the buttons that switch lines off."""
     return {name: Style(k, k, k) for k, name in enumerate(dict.fromkeys(names))}
 
 

@@ -16,7 +16,7 @@ _COLUMNS = (4, 3, 5)
 _BETWEEN = 36
 """Gap between panels: room for half a label on either side."""
 _BETWEEN_AXES = 120
-"""Gap between panels that each have their own axes."""
+"""Gap between panels if each has its own axes."""
 _NARROW_PANEL = Size(270, 120, 12)
 
 
@@ -25,7 +25,7 @@ class PanelName:
     """The levels of one panel."""
 
     levels: tuple[str, ...]
-    """In the order of the factors."""
+    """One level for each factor, in the order of the factors."""
     label: str
     is_shown: bool = True
     """If false, the panel is only shown to a reader who chooses its levels."""
@@ -39,7 +39,7 @@ class Facets:
     panels: tuple[PanelName, ...]
 
     def named(self, index: int) -> dict[str, Any]:
-        """The fields that each row of a panel has: the panel's label and levels."""
+        """The fields that are added to each row of a panel: the panel's label and levels."""
         panel = self.panels[index]
         levels = {f"f{number}": level for number, level in enumerate(panel.levels)}
         return {"panel": panel.label, "shown": panel.is_shown, **levels}
@@ -55,7 +55,7 @@ class Facets:
 
 
 class Faceted(Protocol):
-    """A chart that can be drawn as one of several panels."""
+    """A chart that can be drawn in several panels."""
 
     @property
     def title(self) -> str:
@@ -101,7 +101,7 @@ def faceted(drawn: Faceted, facets: Facets, size: Size, *, live: bool) -> Spec:
     resolved: dict[str, Spec] = {}
     if count % columns:  # a shared axis would also be drawn below empty places in the last row
         resolved["axis"] = {"x": "independent"}
-    if between == _BETWEEN_AXES:  # two axes of y: panels cannot share either of them
+    if between == _BETWEEN_AXES:  # panels cannot share two y axes
         resolved["scale"] = {"y": "independent"}
     if resolved:
         spec["resolve"] = resolved
@@ -134,6 +134,6 @@ def _chosen(facets: Facets) -> str:
 
 
 def placed(rows: tuple[Row, ...], facets: Facets, index: int) -> Iterator[dict[str, Any]]:
-    """The rows of a chart as rows of one panel."""
+    """The rows of a chart, with the fields of its panel added."""
     for row in rows:
         yield {**row, **facets.named(index)}

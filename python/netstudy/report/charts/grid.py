@@ -10,11 +10,11 @@ from typing import Any
 from netstudy.report.charts.style import COLOURS, FAINT, INK, PAPER, Size, Spec, titles, whole
 
 GREYS = ("#ffffff", "#e3e3e3")
-"""Colours of cells in which no level is better, and of undecided cells."""
+"""Colours of cells whose levels are equal, and of undecided cells."""
 SHADE_INK, SHADE_PAPER = "#212121", "#fefefe"
 """Text colours on shaded cells, which dark mode does not change."""
 _WIDE_SPAN = 20
-"""Values that differ by more are shaded by their logarithms."""
+"""If the largest value ÷ the smallest exceeds this, shades follow the logarithms of the values."""
 _FACET_COLUMNS = 3
 
 
@@ -25,7 +25,7 @@ class GridCell:
     x: str
     y: str
     facet: str
-    """The held levels of its grid; empty if there is only one grid."""
+    """The held levels of the grid that the cell belongs to; empty if there is only one grid."""
     text: str
     kind: str = ""
     """Kind of the cell, which determines its colour if kinds have colours."""
@@ -45,7 +45,8 @@ class Grid:
     y_levels: Sequence[str]
     cells: Sequence[GridCell]
     kinds: Sequence[str] = ()
-    """Kinds with a colour each, then the two grey kinds; empty if values are shaded."""
+    """The kinds of cells: first the kinds with a colour of their own, then the two grey kinds.
+    Empty if cells are shaded by value."""
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """A row for each cell."""
@@ -67,7 +68,7 @@ class Grid:
         side = self._side(size, columns)
         x["axis"] = {"labelAngle": 0}
         if max(map(len, self.x_levels), default=0) * size.font // 2 > side:
-            x["axis"]["labelExpr"] = "split(datum.label, ' ')"  # a line for each word
+            x["axis"]["labelExpr"] = "split(datum.label, ' ')"  # one word per line
         fill, is_dark, dark, light = self._colours()
         tip = {"tooltip": {"content": "data"}} if live else {}
         rect = {"type": "rect", "stroke": FAINT, "strokeWidth": 0.5, **tip}
@@ -91,7 +92,8 @@ class Grid:
         return max(min(64, side), 12 + longest * size.font // 2)
 
     def _colours(self) -> tuple[Spec, str, str, str]:
-        """The fill of cells, the test for cells that need light text, and the two text colours."""
+        """The fill of cells, the condition for light text, and the colours of dark and light text,
+        in this order."""
         if self.kinds:
             colours = [*COLOURS[: len(self.kinds) - 2], *GREYS]
             scale: Spec = {"domain": list(self.kinds), "range": colours}

@@ -17,8 +17,8 @@ line."""
 
 
 def idle_rules(cells: Sequence[CellRow], metric: Metric) -> list[dict[str, Any]]:
-    """A rule at the idle level, in a figure of a probe's latency under load whose cells have about
-    the same idle level; empty for other metrics."""
+    """A horizontal line at the idle level, for a figure of a probe's latency under load. Empty for
+    other metrics, and if the idle levels of the cells differ too much."""
     idle = idle_of(metric)
     values = [] if idle is None else _known(cells, idle)
     if idle is None or not values:
@@ -34,8 +34,8 @@ def idle_rules(cells: Sequence[CellRow], metric: Metric) -> list[dict[str, Any]]
 def idle_lines(
     cells: Sequence[CellRow], metric: Metric, place: Callable[[CellRow], tuple[float, str] | None]
 ) -> Iterator[dict[str, Any]]:
-    """The idle level of each cell along x, for a dotted line of each series; `place` gives a
-    cell's x and series. Empty if one rule shows them all."""
+    """The idle level of each cell, for one dotted line per series; `place` gives the x and the
+    series of a cell. Empty if a single horizontal line shows all of them."""
     idle = idle_of(metric)
     if idle is None or idle_rules(cells, metric):
         return

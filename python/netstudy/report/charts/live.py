@@ -1,7 +1,7 @@
 """The data and the library that make the page's figures interactive.
 
-The page has the drawing library once, compressed: Vega-Embed with Vega and Vega-Lite, as vl-convert
-bundles them, in the same release that draws the static SVG. It is written by `python -m
+The page has one compressed copy of the drawing library: Vega-Embed with Vega and Vega-Lite, bundled
+by vl-convert, in the same release that draws the static SVG. It is written by `python -m
 tools.figure_library`.
 """
 
@@ -23,18 +23,19 @@ from netstudy.report.charts.style import DATA, NARROW, WIDE, Row, Style
 
 LIBRARY = "vega.js.gz"
 SNIPPET = "window.netstudyEmbed = vegaEmbed;"
-"""The end of the bundle, which makes its function available to the page."""
+"""The end of the bundle, which makes the function `vegaEmbed` available to the page."""
 _DIGITS = 7
 """Significant digits of values in the page; cells.csv has all of them."""
 
 
 def library() -> str:
-    """The library as base64 of gzip."""
+    """The drawing library, compressed by gzip and written as base64."""
     return b64encode((files(__package__) / LIBRARY).read_bytes()).decode()
 
 
 def packed(found: Any) -> str:
-    """JSON as base64 of gzip: a tenth of the size, since figures have much in common."""
+    """JSON, compressed by gzip and written as base64: a tenth of the size, because figures have
+    much in common."""
     text = json.dumps(found, ensure_ascii=False, separators=(",", ":"))
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
@@ -84,7 +85,8 @@ def _look(name: str, style: Style) -> Mapping[str, Any]:
 
 
 def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
-    """A choice for each factor of the panels, or a choice of one panel."""
+    """The controls of a figure with panels: one for each factor of the panels, or one that chooses
+    a panel."""
     if isinstance(drawn, Plot):
         if drawn.is_chosen:
             levels = list(drawn.panels)
@@ -94,7 +96,8 @@ def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
 
 
 def _of_factors(facets: Facets) -> Iterator[Mapping[str, Any]]:
-    """A choice of levels for each factor. Without a choice, the panels shown initially remain."""
+    """A control for each factor, which chooses one of its levels. As long as nothing is chosen, the
+    panels shown initially remain."""
     every = len(facets.shown) == len(facets.panels)
     for number, factor in enumerate(facets.factors):
         first = "all" if every else f"the {len(facets.shown)} drawn"

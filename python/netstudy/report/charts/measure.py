@@ -1,4 +1,4 @@
-"""The measure of an axis: its quantity, and the unit that is most readable."""
+"""The measure of an axis: a quantity and its most readable unit."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ class Measure:
     quantity: str
     unit: str = ""
     per: str = ""
-    """The reference of each value, such as an iteration, which follows the unit."""
+    """The amount of work that each value refers to, printed after the unit: an iteration, a GB."""
 
     @property
     def title(self) -> str:
-        """The title of the axis: completion time, ms."""
+        """The title of the axis: "completion time, ms"."""
         unit = f"{self.unit}{self.per}"
         return f"{self.quantity}, {unit}" if unit else self.quantity
 
     def scale(self, values: Iterable[float | None]) -> Scale:
-        """The unit for an axis with these values: the largest decides, as axes start at zero."""
+        """The unit for an axis with these values. Only the largest value counts, because axes start
+        at zero."""
         sizes = [abs(value) for value in values if value is not None and math.isfinite(value)]
         return scale_of(self.unit, [max(sizes, default=0.0)])
 
@@ -38,8 +39,8 @@ class Measure:
 
 
 _TOLD_TOGETHER = 2
-"""The most quantities in a title. If there are more, the title only has their kind, such as Time,
-and the legend names them."""
+"""The title of an axis lists at most this number of quantities. If there are more, the title is
+only their kind, such as Time, and the legend has their names."""
 _KINDS = {
     "%": "Share", "Mbit/s": "Rate", "1/s": "Rate",
     **dict.fromkeys(("ns", "µs", "ms", "s"), "Time"),
@@ -58,7 +59,7 @@ _SCALED = ("y", "low", "high")
 
 
 def scaled_rows(rows: Iterable[Row], power: int) -> list[Row]:
-    """Rows converted to a unit that is larger by this power of ten."""
+    """The rows with their values converted to a unit that is larger by this power of ten."""
     factor = 10.0**-power
     return [
         {
@@ -70,14 +71,14 @@ def scaled_rows(rows: Iterable[Row], power: int) -> list[Row]:
 
 
 def value_text(row: Row, decimals: int) -> str:
-    """The value of a point as text, with only the digits that its interval leaves."""
+    """The value of a point as text, with only as many digits as its interval justifies."""
     value, high, low = row["y"], row.get("high"), row.get("low")
     half = 0.0 if high is None or low is None else max(high - value, value - low)
     return str(measured(value, decimals, half))
 
 
 def quantity_texts(values: Sequence[float], unit: str) -> list[str]:
-    """Values as text on a chart, in one unit: 10 Gbit/s, 9.9 Gbit/s."""
+    """Values as text on a chart, all in the same unit: "10 Gbit/s", "9.9 Gbit/s"."""
     scale = scale_of(unit, values)
     shown = (replace(measured(value, 0), is_count=True).scaled(scale.power) for value in values)
     return [with_unit(str(one), scale.unit) for one in shown]

@@ -26,8 +26,8 @@ from netstudy.wire import Level
 POINTS_SHOWN = 120
 """If a panel has at most this many runs, every run is drawn as a small point."""
 _SEEN = 0.1
-"""If all values are below this share of the line rate, it is only given in words: drawn, it would
-flatten the values."""
+"""If all values are below this share of the line rate, the line rate is only given in words, since
+a line far above would flatten the values."""
 
 
 def metric_chart(
@@ -37,14 +37,15 @@ def metric_chart(
     title: str | None = None,
     verdicts: Sequence[VerdictTable] = (),
 ) -> Drawn:
-    """A metric against x, one line for each level of the series; `title` is the study's own. From
-    `verdicts` on this metric come the marks where the lead changes, and the shaded margin."""
+    """A metric against x, one line for each level of the series; `title` is the title from the
+    study, if it has one. `verdicts` on this metric determine the marks where the lead changes and
+    the shaded margin."""
     at = places(panel.x_levels) if panel.x else {}
     cells = [*panel.cells.values()]
     points = [point for level in panel.series_levels for point in _points(panel, level, metric, at)]
     told = ["bars: 95 % interval"] if any(point["low"] is not None for point in points) else []
     rules = rate_rules(cells, metric, workload)
-    # A rule far above the values would leave them a small part of the axis.
+    # A line far above the values would squeeze them into a small part of the axis.
     if rules and max(point["y"] or 0 for point in points) < rules[0]["y"] * _SEEN:
         (far,) = quantity_texts([rules[0]["y"]], "Mbit/s")
         told.append(f"line rate {far} is far above")
@@ -84,7 +85,7 @@ def _crossings(table: VerdictTable) -> Iterator[dict[str, Any]]:
 def _placed(
     panel: Panel, at: Mapping[Level, float]
 ) -> Callable[[CellRow], tuple[float, str] | None]:
-    """The x and the series of a cell of a panel."""
+    """A function that gives the x position and the series of a cell of the panel."""
     known = {
         id(cell): (at[x], series_name(panel.series, level))
         for (x, level), cell in panel.cells.items()
@@ -96,7 +97,7 @@ def _placed(
 def _band(
     panel: Panel, metric: Metric, table: VerdictTable, at: Mapping[Level, float]
 ) -> list[dict[str, Any]]:
-    """The equivalence margin about the base level."""
+    """The equivalence margin around the values of the base level, as a band along x."""
     margin = (table.margin_pct or 0.0) / 100
     cells = [(x, panel.cell(x, table.base)) for x in panel.x_levels]
     values = [(x, cell.value(metric) if cell else None) for x, cell in cells]
@@ -152,7 +153,7 @@ def _points(panel: Panel, level: Any, metric: Metric, at: Mapping[Level, float])
 def _estimate_point(
     x: Level | None, series: str, estimate: Estimate | None, at: Mapping[Level, float]
 ) -> dict[str, Any]:
-    """A value with the ends of its interval and its runs, if it has them."""
+    """A point with its interval and its number of runs, if these are known."""
     interval = estimate.interval if estimate else None
     return {
         **_point(x, series, estimate.value if estimate else None, at),
@@ -169,7 +170,7 @@ def _point(
 
 
 def _place(x: Level | None, at: Mapping[Level, float]) -> dict[str, Any]:
-    """The position of a level along x, with its text if it is a quantity."""
+    """The position of a level along x; for a quantity, such as 20 ms, also its text."""
     if not at or x is None:
         return {"x": level_text(x)}
     return {"x": at[x], **({} if is_numeric([x]) else {"level": level_text(x)})}
@@ -196,7 +197,8 @@ def _run_points(panel: Panel, metric: Metric, at: Mapping[Level, float]) -> list
 def rate_rules(
     cells: Sequence[CellRow], metric: Metric, workload: WorkloadAnalysis
 ) -> list[dict[str, Any]]:
-    """The line rate and the best goodput after headers, in a chart of goodput."""
+    """In a chart of goodput: lines at the line rate and at the highest goodput that headers
+    allow."""
     if metric != workload.bounded:
         return []
     bounds = [workload.bound(cell.planned[0]) for cell in cells]

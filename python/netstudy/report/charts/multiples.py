@@ -1,8 +1,8 @@
 """Small multiples: joins the charts of several panels into one on shared axes.
 
-Panels that repeat another panel are left out, and so are panels that are zero throughout. If more
-than `SHOWN_MAX` remain, the panels that differ most from each other are shown at first; a reader of
-the page can choose all others by their levels.
+Panels with the same values as another panel are left out, and so are panels with only zeros. If
+more than `SHOWN_MAX` remain, the panels that differ most from each other are shown at first; a
+reader of the page can choose all others by their levels.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from netstudy.report.numbers import counted, level_text
 from netstudy.wire import Treatment
 
 SHOWN_MAX = 12
-"""Most panels that are shown at first."""
+"""At most this number of panels is shown at first."""
 _LOG_SPAN = 30
 """If the largest values of panels differ by more than this factor, the shared axis is
 logarithmic."""
@@ -36,19 +36,19 @@ class Left:
     """The panels that a figure does not show at first."""
 
     alike: tuple[str, ...]
-    """Equal, within the noise, to an earlier panel."""
+    """Panels that equal an earlier panel, within the noise."""
     empty: tuple[str, ...]
-    """Zero throughout."""
+    """Panels with only zeros."""
     others: int
-    """Number of further panels, which differ less from the panels shown."""
+    """Number of further panels, which are more similar to the panels shown."""
     shown: int
 
 
 def multiples(
     parts: Sequence[tuple[Treatment, Part]], title: str, subtitle: str, margin_pct: float | None
 ) -> tuple[Part, Left]:
-    """Joins the charts of panels into one chart; each panel comes with its held levels. Panels
-    whose values differ by no more than the margin count as equal."""
+    """Joins the charts of panels into one chart. `parts` has each panel's held levels and chart.
+    Panels whose values differ by no more than the margin count as equal."""
     factors = _varied([fixed for fixed, _ in parts])
     labels = [_label(fixed, factors) for fixed, _ in parts]
     filled = [number for number, (_, part) in enumerate(parts) if not part.is_empty]
@@ -105,7 +105,7 @@ def _joined(parts: Sequence[Part], facets: Facets, title: str, subtitle: str) ->
         common["y_log"] = lines[0].y_log or _is_wide(lines)
         for name in ("runs", "marks", "band", "fits", "ideals"):
             common[name] = _of_all([getattr(part, name) for part in lines], facets)
-        if common["marks"]:  # a panel has no room for the name of the level that overtakes
+        if common["marks"]:  # panels have no room for the name of the new leader
             common["subtitle"] = f"{subtitle}; dotted vertical line: the lead changes"
     return replace(parts[0], **common)
 
@@ -124,7 +124,7 @@ def _is_wide(parts: Sequence[Drawn]) -> bool:
 
 
 Values = dict[tuple[object, object], float]
-"""x and series -> y."""
+"""The values of a panel: x and series -> y."""
 
 
 def _values(part: Drawn | Lines) -> Values:
@@ -132,7 +132,8 @@ def _values(part: Drawn | Lines) -> Values:
 
 
 def _apart(parts: Sequence[Drawn | Lines], margin: float) -> tuple[list[int], list[int]]:
-    """Panels that repeat an earlier one within a relative margin, and the others."""
+    """Two lists of indices: of panels that equal an earlier panel within a relative margin, and of
+    all other panels."""
     alike: list[int] = []
     apart: list[int] = []
     values = [_values(part) for part in parts]
@@ -173,14 +174,14 @@ def _places(
 
 
 def of_panel(held: Treatment, texts: Sequence[str]) -> Iterator[str]:
-    """The notes on one panel, each with the panel's levels before it."""
+    """The notes on one panel; each begins with the panel's levels."""
     label = _label(held, tuple(held))
     return (f"{label}: {text}" if label else text for text in texts)
 
 
 def told(left: Left, where: str) -> Iterator[str]:
-    """The notes on panels that a figure leaves out, with the reason and the place of their
-    values."""
+    """The notes on panels that a figure leaves out: the reason, and where their values are
+    listed."""
     if left.others:
         total = left.shown + left.others
         yield (

@@ -1,4 +1,5 @@
-"""Levels along x as numbers: numbers themselves, or quantities of one kind such as 20 ms."""
+"""The positions of levels along x: for levels that are numbers, or quantities of one kind such as
+20 ms."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Charts of values against x, in one panel or in several on shared axes: points with intervals,
-joined by lines, or bars. Intervals, fits and bands are computed before; a missing value leaves a
-gap. Everything drawn is a row of a single table, because the panels of a facet share one. `kind`
+joined by lines, or bars. Intervals, fits and bands are computed elsewhere; a missing value leaves a
+gap. Everything drawn is a row of a single table, because panels must share one table. `kind`
 distinguishes the layers."""
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ from netstudy.report.charts.style import (
 class Drawn:
     """The data of one chart: its points in x order, its title, axes and legend.
 
-    Rows of a chart with panels name theirs (`panel`) and its levels (`f0`, `f1`, …).
+    In a chart with panels, each row has the label (`panel`) and the levels (`f0`, `f1`, …) of its
+    panel.
     """
 
     title: str
@@ -54,17 +55,18 @@ class Drawn:
     """The measure along y, in the unit of the rows."""
     series: Mapping[str, Style]
     points: Sequence[Row]
-    """x, series, y, the ends of its interval (low, high) and its runs (n); on the right axis if
-    `right` is true."""
+    """Each point has x, series, y, the ends of the interval of y (low, high) and the number of runs
+    (n). It is on the right axis if `right` is true."""
     runs: Sequence[Row] = ()
     rules: Sequence[Row] = ()
-    """Values of y with a name, such as the line rate."""
+    """Horizontal lines at a value of y, each with a text, such as the line rate."""
     marks: Sequence[Row] = ()
     """Values of x at which the lead changes, each with its text."""
     band: Sequence[Row] = ()
-    """The equivalence margin about the base level, along x."""
+    """The equivalence margin around the values of the base level, along x."""
     fits: Sequence[Row] = ()
-    """Curves of laws along x, each with its series; low and high are the ends of their interval."""
+    """Points of the curves of fitted laws, each with its series; low and high are the ends of the
+    interval."""
     ideals: Sequence[Row] = ()
     """Ideal growth along x, one line per series."""
     mark: Literal["lines", "bars"] = "lines"
@@ -80,7 +82,7 @@ class Drawn:
 
     @property
     def y(self) -> str:
-        """The title of the axis: the quantity and its unit."""
+        """The title of the y axis: the quantity and its unit."""
         return self.axis.title
 
     @property
@@ -93,7 +95,7 @@ class Drawn:
         """The chart with axes in the units that people read most easily."""
         left = [row for row in self.points if not row.get("right")]
         scale = self.axis.scale(_ends(left, self.rules))
-        # The axes have units of their own, so their points are scaled apart.
+        # The left and the right axis have different units, so their points are scaled separately.
         beside = [row for row in self.points if row.get("right")]
         other = None if self.right is None else self.right.scale(_ends(beside))
         points = tuple(
@@ -148,7 +150,7 @@ class Drawn:
         return not any(row["y"] for row in self.points)
 
     def spec(self, size: Size, *, live: bool = False) -> Spec:
-        """The chart in Vega-Lite; `live`: interactive, with tooltips and zoom."""
+        """The chart in Vega-Lite; with `live`, it is interactive, with tooltips and zoom."""
         if self.facets is not None:
             return faceted(self, self.facets, size, live=live)
         unit = self.unit(size, live=live)
@@ -156,11 +158,11 @@ class Drawn:
         return whole({**unit, "title": title}, self.rows(), size)
 
     def unit(self, size: Size, *, live: bool, room: int | None = None) -> Spec:
-        """The layers of one panel; `room`: the width of a row of panels."""
+        """The layers of one panel. `room` is the width of a whole row of panels, for the legend."""
         is_told = live or bool(self._end_labels)
         legend = None if is_told else legend_of(self.series, size, room)
         if legend is not None and self.rules:
-            legend["offset"] = size.font + 6  # leaves room for the name of a rule at the top
+            legend["offset"] = size.font + 6  # room for the label of the top rule
         layers = [
             *self._behind(size, legend),
             *self._data(size, "point", live=live, legend=legend),
@@ -213,13 +215,14 @@ class Drawn:
 
     @cached_property
     def _level_names(self) -> Mapping[float, str]:
-        """Position -> level along x, as the study spells it, if levels are quantities: 20 ms."""
+        """Position along x -> the level as the study spells it, such as 20 ms; only for levels that
+        are quantities."""
         return {row["x"]: row["level"] for row in self.points if "level" in row}
 
     @property
     def _is_flush(self) -> bool:
-        """Whether labels at the ends of an axis stay within their panel, so that long labels do not
-        run into the next panel's."""
+        """Whether labels at the ends of an axis are kept inside the panel, so that long ones do not
+        overlap labels of the next panel."""
         return self.facets is not None and bool(self._level_names)
 
     def _labelled_levels(self, levels: Sequence[float], size: Size) -> list[float]:
@@ -246,7 +249,8 @@ class Drawn:
         axis: Spec = {"format": NUMBERS, "tickCount": 6}
         if is_right:
             axis |= {"orient": "right", "grid": False}
-        # Not nice: the room above the highest point and for names is computed here.
+        # "nice" is off, since `_room_above` computes the room above the highest point and for
+        # names.
         scale: Spec = {"domainMin": 0, "nice": False, "clamp": not live}
         if self.y_log:
             scale = {"type": "log", "clamp": not live}
@@ -297,14 +301,14 @@ class Drawn:
 
     @cached_property
     def _together(self) -> list[coincident.Together]:
-        """The lines that would hide each other."""
+        """The groups of lines that would hide each other."""
         if not self.x_numeric or not self.joins or self.mark == "bars":
             return []
         low, high = self._span()
         return coincident.coincident(self.points, high - low)
 
     def _span(self, *, right: bool = False) -> tuple[float, float]:
-        """The lowest value of an axis, at most zero, and the highest."""
+        """The lowest value on an axis, or zero if all are above it, and the highest value."""
         own = [row for row in self.points if bool(row.get("right")) is right]
         ends = _ends(own, *(() if right else (getattr(self, name) for name in _ON_THE_LEFT)))
         return min([0.0, *(row["y"] or 0.0 for row in own)]), max([0.0, *ends])
@@ -331,14 +335,15 @@ class Drawn:
             yield {"transform": only(kind), "mark": mark, "encoding": {"y": y}}
 
     def _shift(self) -> Spec:
-        """The channel that places series side by side if x has names."""
+        """The channel that places the series side by side, if the levels along x are names."""
         if self.x_numeric or len(self.series) < 2:
             return {}
         names = {"domain": list(self.series)}
         return {"xOffset": {"field": "series", "type": "nominal", "scale": names}}
 
     def _bars(self, size: Size, kind: str, x: Spec, y: Spec, fill: Spec, tip: Spec) -> list[Spec]:
-        """Bars, each with its value above it, as values are hard to read from the axis."""
+        """Bars, each with its value as text above it, because values are hard to read from the
+        axis."""
         place = {"x": x, "y": y, **self._shift()}
         bar = {"type": "bar", "stroke": INK, "strokeWidth": 0.8, **tip}
         above = {"field": "high", "type": "quantitative"}
@@ -357,7 +362,8 @@ class Drawn:
         ]
 
     def _behind(self, size: Size, legend: Spec | None) -> Iterator[Spec]:
-        """The layers behind the data: margin, rules, changes of the lead, ideals and fits."""
+        """The layers behind the data: equivalence margin, horizontal lines, changes of the lead,
+        ideal growth, fitted laws."""
         x = {"field": "x", "type": "quantitative"}
         y = {"field": "y", "type": "quantitative"}
         span = {"x": x, "y": {**y, "field": "low"}, "y2": {"field": "high"}}
@@ -373,7 +379,7 @@ class Drawn:
             yield {"transform": only("mark"), "mark": rule, "encoding": {"x": x}}
             told = {"x": x, "y": {"value": 2}, "text": {"field": "text"}}
             words = {**_words("left", size), "color": INK, "dx": 5}
-            # A panel has no room for the names; the subtitle explains the lines.
+            # A panel among others has no room for these texts; the subtitle explains the lines.
             if self.facets is None:
                 yield {"transform": only("mark"), "mark": words, "encoding": told}
         if self.ideals:
@@ -396,7 +402,8 @@ class Drawn:
     # ---- words
 
     def _rule_words(self, size: Size) -> Iterator[Spec]:
-        """The labels of rules, above each rule at its right end; drawn in front of the data."""
+        """The texts of horizontal lines: above the right end of each line, and in front of the
+        data."""
         if not self.rules:
             return
         y = {"field": "y", "type": "quantitative"}
@@ -452,22 +459,24 @@ class Drawn:
 _LABEL_STEP = 28
 """Least distance in pixels between two labelled levels along x, if levels are evenly spaced."""
 _LETTER = 0.55
-"""Usual width of a letter, in font sizes."""
+"""Usual width of a letter ÷ font size."""
 _LABELLED_MAX = 6
-"""Most lines that have their names at their ends; more have a legend."""
+"""Up to this number of lines have their names at their ends; more lines have a legend."""
 _NAME_MAX = 24
-"""Most characters of a name at the end of a line; longer names would leave too little room."""
+"""The longest name, in characters, that is written at the end of a line; longer names would leave
+too little room."""
 _LABEL_GAP = (NARROW.font + 3) / NARROW.height
-"""Height of a name with its gap to the next, as a share of the smallest chart's height."""
+"""Height of a name including the gap to the next name, as a share of the smallest chart's
+height."""
 
 
 def _apart(ends: list[dict[str, Any]], low: float, top: float) -> list[dict[str, Any]]:
-    """Positions of names without overlap and inside the axis, as near to their places as possible:
-    least squares of the shifts, by pooling adjacent violators (Barlow et al. 1972)."""
+    """Moves names so that they do not overlap and stay inside the axis. The sum of the squared
+    shifts is minimal, by pooling adjacent violators (Barlow et al. 1972)."""
     gap = _LABEL_GAP * (top - low)
     ends.sort(key=lambda one: one["y"])
     pools: list[list[float]] = []
-    for number, one in enumerate(ends):  # with the gaps subtracted, names only have to be in order
+    for number, one in enumerate(ends):  # without the gaps, names must only be in order
         pools.append([one["y"] - number * gap])
         while len(pools) > 1 and fmean(pools[-2]) > fmean(pools[-1]):
             last = pools.pop()
@@ -484,11 +493,11 @@ _ABOVE, _ABOVE_BARS = 0.08, 0.12
 below it."""
 _ON_THE_LEFT = ("runs", "rules", "band", "fits", "ideals")
 _OF_PANEL = ("points", *_ON_THE_LEFT)
-"""All fields with values along y."""
+"""All fields of `Drawn` with rows that have values along y."""
 
 
 def _ends(*parts: Iterable[Row]) -> Iterator[float]:
-    """Values and ends of intervals."""
+    """All values and ends of intervals in some rows."""
     for row in chain(*parts):
         for key in ("y", "low", "high"):
             value = row.get(key)
@@ -497,7 +506,8 @@ def _ends(*parts: Iterable[Row]) -> Iterator[float]:
 
 
 def _panels(rows: Iterable[Row]) -> list[dict[str, Any]]:
-    """The fields that identify each panel in its rows; a single empty one without panels."""
+    """For each panel, the fields that identify it in its rows; for a chart without panels, one
+    empty mapping."""
     found: dict[str | None, dict[str, Any]] = {}
     for row in rows:
         own = {k: v for k, v in row.items() if k in ("panel", "shown") or _LEVEL.fullmatch(k)}
@@ -506,7 +516,7 @@ def _panels(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 
 _LEVEL = re.compile(r"f\d+")
-"""The key of a panel's level."""
+"""The keys of a panel's levels in rows: f0, f1, …"""
 
 
 def _rows_in(rows: Sequence[Row], panel: Row) -> tuple[Row, ...]:
@@ -522,5 +532,5 @@ def _words(align: str, size: Size) -> Spec:
 
 
 def _as_object(names: Mapping[float, str]) -> str:
-    """Names by their values, as an object of Vega's expressions."""
+    """The mapping from values to names, as an object in Vega's expression language."""
     return json.dumps({f"{value:.15g}": name for value, name in names.items()})

@@ -48,7 +48,7 @@ class Size:
 
 WIDE = Size(520, 290, 13)
 NARROW = Size(270, 230, 12)
-"""For a phone held upright."""
+"""The size for a phone held upright."""
 
 
 @dataclass(frozen=True)
@@ -67,28 +67,28 @@ class Style:
 
     @property
     def fill(self) -> str:
-        """Colour of the inside of its points."""
+        """Colour inside the points."""
         return self.ink if self.filled else PAPER
 
     @property
     def dashes(self) -> list[int]:
-        """Lengths of its dashes and gaps."""
+        """Lengths of dashes and gaps."""
         return DASHES[_turned(self.dash, len(DASHES))]
 
     @property
     def symbol(self) -> str:
-        """The shape of its points, in Vega's words."""
+        """Vega's name for the shape of the points."""
         return SHAPES[_turned(self.shape, len(SHAPES))]
 
 
 def _turned(index: int, looks: int) -> int:
-    """The index of a dash or shape. It is shifted each time the colours start again, so that looks
-    do not repeat."""
+    """The index of a dash or shape. Each time the colours start again, it moves on by one, so that
+    no two series look the same."""
     return (index + index // len(COLOURS)) % looks
 
 
 DATA = {"name": "values"}
-"""The source of every layer's rows; the rows themselves are in `datasets`."""
+"""The data source that every layer refers to; the rows themselves are in `datasets`."""
 
 
 PARAMETERS = (
@@ -97,23 +97,24 @@ PARAMETERS = (
     {"name": "zoom_x", "value": None},
     {"name": "zoom_y", "value": None},
 )
-"""Settings that a reader of the page changes: hidden series, and the ends of zoomed axes."""
+"""Settings that a reader of the page can change: hidden series, and the ranges of zoomed axes."""
 
 
 def zoomed(axis: str, *, live: bool) -> Spec:
-    """The part of a scale that zooming sets."""
+    """The property of a scale that zooming changes."""
     return {"domainRaw": {"expr": f"zoom_{axis}"}} if live else {}
 
 
 def only(*kinds: str, also: str = "") -> list[Spec]:
-    """The transform of a layer, which keeps the rows of these kinds whose series is not hidden."""
+    """The transform of a layer: it keeps only rows of these kinds, and no rows of hidden series."""
     chosen = " || ".join(f"datum.kind == '{kind}'" for kind in kinds)
     more = f" && ({also})" if also else ""
     return [{"filter": f"({chosen}){more} && indexof(hidden, datum.series) < 0"}]
 
 
 def by_series(series: Mapping[str, Style], look: str, legend: Spec | None) -> Spec:
-    """A channel in which series differ: `ink`, `fill`, `dashes` or `symbol`."""
+    """An encoding in which each series has its own look; `look` is `ink`, `fill`, `dashes` or
+    `symbol`."""
     values = [getattr(style, look) for style in series.values()]
     scale = {"domain": list(series), "range": values}
     return {"field": "series", "type": "nominal", "scale": scale, "legend": legend}
@@ -139,7 +140,7 @@ def titles(title: str, subtitle: str, size: Size, width: int | None = None) -> S
 
 
 def axis_title(title: str, size: Size, room: int | None = None) -> str | list[str]:
-    """The title of an axis, broken into lines that fit the axis: the chart's width or height."""
+    """The title of an axis, broken into lines that fit `room`, the length of the axis."""
     lines = wrapped(title, room or size.width, size.font)
     return title if len(lines) == 1 else lines
 
@@ -171,7 +172,8 @@ def _config(size: Size) -> Spec:
         "font": FONT,
         "background": PAPER,
         "padding": 8,
-        # The page describes each figure as one image; descriptions of all marks would be noise.
+        # The page describes each figure as one image; descriptions of single marks would only
+        # disturb.
         "aria": False,
         "view": {"stroke": None},
         "title": {

@@ -1,6 +1,7 @@
-"""The answer: who is better, on what, over which range, by how much, how sure, where it turns.
+"""The answer: which level is better, in which metric, over which range, by how much, how surely,
+and where the lead changes.
 
-It is in a box of at most 60 words. Sentences are added in the order of their weight as long as they
+It is a box of at most 60 words. Sentences are added in the order of their weight as long as they
 fit; the first one is always kept.
 """
 
@@ -59,7 +60,7 @@ def answer(result: StudyResult) -> list[Sentence]:
     """The sentences of the box."""
     if len(result.cases) == 1:
         return within(_case(result, result.cases[0]))
-    # The first sentence of every case, then by how much, as far as there is room.
+    # The first sentence of every case comes first, then further sentences as far as they fit.
     alike = _cases_alike(result)
     others = [case for case in result.cases if not any(case is one.case for one in alike)]
     briefs = [
@@ -87,13 +88,14 @@ class _CaseAlike:
 
 def _cases_alike(result: StudyResult) -> list[_CaseAlike]:
     """The test cases without a difference, if there are two or more: one sentence names them all.
-    For a single one the list is empty, as it keeps the sentence of its own conclusion."""
+    If there is only one, the list is empty, and the case keeps the sentence of its own
+    conclusion."""
     found = [one for case in result.cases for one in _case_alike(result, case)]
     return found if len(found) > 1 else []
 
 
 def worth_a_figure(result: StudyResult) -> list[CaseResult]:
-    """The test cases that show a difference; all, if none does."""
+    """The test cases that show a difference; all test cases if none shows one."""
     return [case for case in result.cases if not [*_case_alike(result, case)]] or [*result.cases]
 
 
@@ -107,7 +109,7 @@ def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
 
 
 def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
-    """The test cases without a difference, a sentence for each metric."""
+    """One sentence for each metric, which lists the test cases without a difference."""
     for metric in dict.fromkeys(one.metric for one in found):
         own = [one for one in found if one.metric == metric]
         equal, open_ = (
@@ -128,16 +130,18 @@ class Weighed:
 
     sentence: Sentence
     after: Sentence | None = None
-    """The sentence that it depends on for its subject; None: it is independent."""
+    """The sentence that must come before this one, because it names the subject of both; None if
+    this one needs no other."""
 
 
 def alone(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
-    """Independent sentences."""
+    """Sentences that can each stand without the others."""
     return map(Weighed, sentences)
 
 
 def led(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
-    """Sentences that all depend on the first for their subject."""
+    """Sentences whose subject is named by the first one, so that none may appear without the
+    first."""
     first = None
     for sentence in sentences:
         yield Weighed(sentence, first)
@@ -145,7 +149,7 @@ def led(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
 
 
 def in_order(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
-    """Sentences that each depend on the one before."""
+    """Sentences that may each appear only after the one before."""
     before = None
     for sentence in sentences:
         yield Weighed(sentence, before)
@@ -155,8 +159,8 @@ def in_order(sentences: Iterable[Sentence]) -> Iterator[Weighed]:
 def within(
     weighed: Iterable[Weighed], words_max: int = WORDS_MAX, *, first_always: bool = True
 ) -> list[Sentence]:
-    """The sentences that fit into a number of words, none twice; `first_always`: the first is kept
-    in any case."""
+    """The first sentences that fit into `words_max` words together, without repetitions. With
+    `first_always`, the first one is kept even if it is too long."""
     found: dict[str, Sentence] = {}
     said: list[Sentence] = []
     left = words_max
@@ -179,7 +183,7 @@ def words_in(sentences: Iterable[Sentence]) -> int:
 
 
 def _case_in_brief(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
-    """The short form of one of several test cases: its first sentence, and its largest lead."""
+    """A test case in short, for studies with several: its first sentence, and the largest lead."""
     yield from (one.sentence for one in islice(_case(result, case), 1))
     tables = _deciding(result, case)
     decided = tables[0].with_outcome("different") if len(tables) == 1 else ()
@@ -191,7 +195,7 @@ def _case_in_brief(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
 
 
 def _deciding(result: StudyResult, case: CaseResult) -> list[VerdictTable]:
-    """The verdicts of a test case on the metric that decides."""
+    """The verdicts of a test case on the deciding metric."""
     tables = (table for found in case.panels for table in found.verdicts)
     return [table for table in tables if table.metric == result.deciding]
 
@@ -231,7 +235,8 @@ def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
 
 
 def _observed(case: CaseResult, *, is_alone: bool) -> Iterator[Sentence]:
-    """The observations if nothing is compared: the first one of each panel, then others."""
+    """The observations, for studies that compare nothing: the first one of each panel, then the
+    others."""
     if len(case.panels) == 1 or not is_alone:
         yield from key_observations(case.panels[0])
         return
@@ -242,12 +247,13 @@ def _observed(case: CaseResult, *, is_alone: bool) -> Iterator[Sentence]:
 
 
 def _load(case: CaseResult) -> str | None:
-    """The numeric factor along x, whose effect is no surprise; None for names along x."""
+    """The factor along x if it is numeric: its effect is expected. None if the levels along x are
+    names."""
     return case.layout.x if any(found.panel.x_numeric for found in case.panels) else None
 
 
 def _two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
-    """One level compared with another along x."""
+    """The sentences that compare two levels at each value of x."""
     rows = [row for row in table.rows if row.difference is not None]
     if not rows and any(row.lacking is not None for row in table.rows):
         yield say("{why}.", why=why_no_verdict(table))
@@ -312,10 +318,10 @@ def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:
 
 
 def _who(panel: Panel, table: VerdictTable) -> Sentence:
-    """The winner, and the levels of x at which it wins."""
+    """The level that wins at most values of x, and these values."""
     first, second = sorted((table.level, table.base), key=lambda level: -len(table.won_by(level)))
     won, lost = table.won_by(first), table.won_by(second)
-    if not won:  # different in a metric of which neither way is better
+    if not won:  # neither a higher nor a lower value is better
         different = table.with_outcome("different")
         return say(
             "{a} and {b} differ in {metric}{where}.",
@@ -378,7 +384,7 @@ def _largest(table: VerdictTable, decided: Sequence[Comparison]) -> Comparison:
 
 
 def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
-    """The level that wins a comparison, and the change from the other level's value to its own."""
+    """The level that wins a comparison, and the change from the loser's value to the winner's."""
     winner = table.level if row.winner in (None, table.level) else table.base
     pair = f"{table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
     change = change_of(row, f"{table.metric.name}, {pair}")
@@ -397,7 +403,7 @@ def _how_sure(found: PanelResult) -> Sentence:
 
 
 def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
-    """The levels of the compared factor, over all levels of the others."""
+    """The comparison of the levels of a factor, on average over all levels of the other factors."""
     pairs = whole.pairs[factor]
     leaders = _leaders(pairs)
     beaten = [pair for pair in pairs if pair.winner in leaders[:1]]
@@ -417,7 +423,8 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
 
 
 def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) -> Sentence:
-    """The levels that no other level beats: equal in every setting, or undecided."""
+    """The sentence on several levels that no other level beats: they are equal in every setting, or
+    it is undecided which of them is best."""
     names = [named(pairs[0].factor, level) for level in leaders]
     among = [pair for pair in pairs if pair.level in leaders and pair.base in leaders]
     if all(row.outcome == "same" for pair in among for row in pair.rows):
@@ -430,7 +437,8 @@ def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) 
 
 
 def _leaders(pairs: Sequence[PairEffect]) -> list[Level]:
-    """The levels that no other level beats over all settings, the one with most wins first."""
+    """The levels that no other level beats over all settings; the level with the most wins comes
+    first."""
     levels = dict.fromkeys(level for pair in pairs for level in (pair.level, pair.base))
     won = Counter(pair.winner for pair in pairs)
     lost = {_other(pair, pair.winner) for pair in pairs if pair.winner is not None}
@@ -453,8 +461,8 @@ def _other(pair: PairEffect, level: Level) -> Level:
 
 
 def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
-    """The lead of one level of a pair over the other, on average over its contexts: takes 38 % less
-    time than cubic."""
+    """The lead of one level over the other, on average over all settings: "takes 38 % less time
+    than cubic"."""
     who, other = named(pair.factor, winner), named(pair.factor, _other(pair, winner))
     source = f"{pair.factor}={level_text(pair.level)} against {level_text(pair.base)}, "
     source += f"{pair.metric.name} over {len(pair.contexts)} settings"
@@ -478,8 +486,8 @@ def _is_ahead(pair: PairEffect, winner: Level) -> Sentence:
 
 
 def _factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
-    """Without a comparison: the factors that matter, apart from the load along x, and what their
-    effects depend on."""
+    """For studies without a comparison: the factors that matter, except the load along x, and what
+    their effects depend on."""
     ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
     first = ranked[0]
     yield say(
@@ -515,7 +523,8 @@ def _size(pair: PairEffect) -> Sentence:
 
 
 def _surprises(whole: Effects, only: str | None = None) -> Iterator[Sentence]:
-    """The levels at which a factor has no effect, and at which its effect is reversed."""
+    """The levels of other factors at which a factor has no effect, and those at which its effect is
+    reversed."""
     turning = [pair for pairs in whole.pairs.values() for pair in pairs if pair.turns]
     turning = [pair for pair in turning if only in (None, pair.factor)]
     for one in whole.pointless:
@@ -534,7 +543,7 @@ def _no_effect(one: Pointless) -> Sentence:
 
 
 def _turned(pair: PairEffect) -> Sentence:
-    """The settings in which a level wins that is worse in most others."""
+    """The settings in which a level wins although it loses in most others."""
     fewer, more = sorted((pair.level, pair.base), key=lambda level: len(pair.won_by(level)))
     places = pair.won_by(fewer)
     largest = max(
@@ -558,7 +567,8 @@ def _turned(pair: PairEffect) -> Sentence:
 
 
 def _places(places: Sequence[Treatment], of: Sequence[Treatment]) -> str:
-    """Treatments as each factor's levels if they form a complete grid, else their number."""
+    """If the treatments are all combinations of some levels, these levels of each factor; otherwise
+    the number of treatments."""
     levels = {
         factor: list(dict.fromkeys(one[factor] for one in places))
         for factor in places[0]

@@ -14,13 +14,13 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
 
 _TOLD = 3
-"""Most candidates that a sentence names; the table has all."""
+"""A sentence names at most this number of candidates; the table has all."""
 _DECIMALS = 1
 
 
 def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
-    """The bottleneck at each setting; if it is not decided, also a way to decide it. Settings with
-    the same bottleneck share their sentences."""
+    """The bottleneck at each setting; if it is undecided, also how it could be decided. Settings
+    with the same bottleneck share their sentences."""
     for group in alike(found, _end):
         yield _verdict(group, found)
         yield from _beside(group)
@@ -31,8 +31,9 @@ def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _end(one: Limits) -> Hashable:
-    """A key; settings with equal keys share a sentence: they have the same bottleneck, or still
-    grow with the same fullest candidate. Any other setting has a key of its own."""
+    """The grouping key of a setting: settings with equal keys share a sentence. They have the same
+    bottleneck, or their throughput still grows and the same candidate is fullest. Any other setting
+    has a key of its own."""
     limit = one.limit
     if limit is not None:
         return limit.name, limit.where, one.metric.name, one.factor
@@ -87,7 +88,7 @@ def _verdict(group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
 
 
 def _place(group: Sequence[Limits]) -> Sentence:
-    """Where, and with how much throughput: " at 4 clients (sink null), 762 Mbit/s"."""
+    """The settings and their throughput: " at 4 clients (sink null), 762 Mbit/s"."""
     first = group[0]
     values = [cell_number(one.row, one.metric, unit=True) for one in group]
     known = [value for value in values if value is not None]
@@ -107,12 +108,12 @@ def _fullest(group: Sequence[Limits]) -> Sentence:
 
 
 def _known(one: Limits) -> list[Candidate]:
-    """The candidates whose share of their limit is known, the fullest first."""
+    """The candidates with a known share of their limit, the largest share first."""
     return [candidate for candidate in one.candidates if candidate.share_pct is not None]
 
 
 def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """Candidates that may be full in addition to the full ones."""
+    """Candidates that may be at their limit too, in addition to the candidates that surely are."""
     seen = [one for one in group if one.in_state("at its limit") and not one.grows]
     uncertain = _by_name(one for limits in seen for one in limits.in_state("may be at its limit"))
     if uncertain:
@@ -147,7 +148,7 @@ def _by_name(found: Iterable[Candidate]) -> list[list[Candidate]]:
 
 
 def listed_on(items: Sequence[Sentence]) -> Sentence:
-    """A list that goes on: a, b, c."""
+    """A list without "and" before the last item, since more follows: a, b, c."""
     return Sentence(tuple(part for item in items for part in (", ", item))[1:])
 
 
@@ -173,7 +174,7 @@ def _unlimited(group: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 def _measured(pairs: Sequence[tuple[Candidate, Limits]]) -> Sentence:
-    """One candidate with its values in some settings."""
+    """The name of a candidate, and the range of its values in some settings."""
     return say(
         "{name} ({value})",
         name=Name(pairs[0][0].name),
@@ -230,13 +231,13 @@ def _more_exact(one: Candidate) -> str:
 
 
 def _named(found: Sequence[Candidate]) -> Sentence:
-    """A candidate with its shares of the limit in some settings."""
+    """The name of a candidate, and how much of its limit is used in some settings."""
     return say("{name} ({share})", name=Name(found[0].name), share=_most(found))
 
 
 def _most(found: Sequence[Candidate]) -> Number | Name:
-    """A candidate's share of its limit in some settings, from the lowest to the highest; if not all
-    are known, the bound or note for the first."""
+    """How much of its limit a candidate uses in some settings: the lowest to the highest share. If
+    not all shares are known: the upper bound or the note of the first setting."""
     shares = [_share(one) for one in found]
     known = [share for share in shares if isinstance(share, Number)]
     is_known = all(one.share_pct is not None for one in found)
@@ -248,7 +249,7 @@ def _where(one: Candidate) -> Sentence:
 
 
 def _share(one: Candidate) -> Number | Name:
-    """The share of the limit, else its upper bound, else the note."""
+    """The used share of the limit; if unknown, an upper bound; without one, the note."""
     if one.share_pct is not None:
         return percent(one.share_pct, f"{_read(one)} ÷ its limit × 100")
     if one.at_most_pct is not None:
@@ -262,7 +263,7 @@ def _read(one: Candidate) -> str:
 
 
 def limits_table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
-    """Every candidate of every setting with its limit."""
+    """One row for each candidate in each setting: measured value, limit, share."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))
     load = next((one.factor for one in drawn if one.factor is not None), None)
     heads = [*factors, *([load] if load is not None and load not in factors else [])]

@@ -1,4 +1,5 @@
-"""Whether data cross the wire: a sentence for all placements with the same verdict, and a table."""
+"""Whether data cross the wire: one sentence for all placements with the same verdict, and a
+table."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ _ORDER: tuple[Verdict, ...] = ("bypasses", "touches", "faster, not counted", "sl
 
 
 def crossing_sentences(every: Crossings) -> Iterator[Sentence]:
-    """The verdict on each placement, first where payload and counters agree."""
+    """The verdicts on all placements; those on which payload and counters agree come first."""
     found = every.of
     for verdict in _ORDER:
         alike = [one for one in found if one.verdict == verdict]
@@ -70,7 +71,8 @@ def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Crossings) -> Se
 
 
 def _disagreement(one: Crossing) -> Sentence:
-    """One says yes and the other no, or one of them says both."""
+    """A placement on which payload and counters contradict each other, or on which repetitions
+    do."""
     who = Name(treatment_text(one.held) or "Every setting")
     if not one.carried:
         return say(
@@ -105,8 +107,8 @@ def _disagreement(one: Crossing) -> Sentence:
 
 
 def _named(alike: Sequence[Crossing], looked_at: Crossings) -> Name:
-    """The placements by their levels, without factors that change no verdict; the whole study where
-    nothing tells them apart. Where some were not measured, by all levels."""
+    """The placements by their levels, without factors that change no verdict; "Every setting" if no
+    factor does. If some placements were not measured, all factors are listed."""
     every = looked_at.of
     factors = [name for name in every[0].held if looked_at.unmeasured or _decides(name, every)]
     if not factors:
@@ -128,13 +130,13 @@ def _named(alike: Sequence[Crossing], looked_at: Crossings) -> Name:
 def _levels(
     of: Sequence[Crossing], lead: str, level: Level, rest: Sequence[str]
 ) -> dict[tuple[Level, ...], None]:
-    """The levels of the other factors at one level of the leading one, each combination once."""
+    """The combinations of levels of the factors `rest`, at one level of the factor `lead`."""
     own = (one.held for one in of if one.held[lead] == level)
     return dict.fromkeys(tuple(held[name] for name in rest) for held in own)
 
 
 def _decides(name: str, every: Sequence[Crossing]) -> bool:
-    """Whether the verdict differs between levels of a factor, all else equal."""
+    """Whether the verdict depends on the level of this factor, with all other levels unchanged."""
     verdicts: dict[tuple[tuple[str, Level], ...], set[Verdict]] = {}
     for one in every:
         others = tuple(item for item in one.held.items() if item[0] != name)
@@ -143,7 +145,7 @@ def _decides(name: str, every: Sequence[Crossing]) -> bool:
 
 
 def crossings_table(found: Sequence[Crossing], table_id: str) -> Table:
-    """Payload, line rate and bytes at the interfaces, by placement."""
+    """One row for each placement: payload, line rate, and bytes at the interfaces."""
     factors = list(found[0].held)
     groups = (
         *(Group(name) for name in factors),
@@ -186,7 +188,8 @@ def _mbps(value: float, source: str) -> Number:
 
 
 def _at_least(alike: Sequence[Crossing]) -> Number:
-    """How much faster than the line the least of these is, where it is fastest."""
+    """The smallest ratio of payload to line rate: of each placement's fastest cell, the slowest
+    repetition counts."""
     one = min(alike, key=lambda each: each.slowest_mbps / each.line_mbps)
     source = (
         f"slowest repetition at {treatment_text(one.fastest.treatment)}, "
@@ -196,7 +199,7 @@ def _at_least(alike: Sequence[Crossing]) -> Number:
 
 
 def _at_most(alike: Sequence[Crossing]) -> Number:
-    """How fast the fastest repetition of these is, against the line."""
+    """The largest ratio of payload to line rate in any repetition."""
     one = max(alike, key=lambda each: each.largest_mbps / each.line_mbps)
     source = (
         f"fastest repetition of {treatment_text(one.held) or 'all'}, "

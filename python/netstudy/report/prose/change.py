@@ -1,4 +1,4 @@
-"""How one value stands to another, in the words that fit the metric and the size of the change."""
+"""Compares one value with another, in words that fit the metric and the size of the change."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from netstudy.report.refs import Name, Number, Sentence, aside, say
 TIMES = ("s", "ms", "µs")
 """Units of times."""
 TOLD_AS_TIMES = 2.0
-"""Ratios from here on are written as "times", smaller ones in percent."""
+"""Ratios of at least this are written as "2.1 times", smaller ones in percent."""
 _DIGITS = 3
 
 
 @dataclass(frozen=True)
 class Change:
-    """The ratio of a value to another one, with its interval."""
+    """The ratio of one value to another, with the interval of the ratio."""
 
     ratio: float
     interval: Interval | None
     source: str
     difference: float | None = None
-    """The first value minus the other; None: not known. For a unit of %, it replaces the ratio, in
-    percentage points."""
+    """The first value minus the other; None: not known. For metrics in %, texts give this
+    difference, in percentage points, instead of the ratio."""
     difference_interval: Interval | None = None
 
     def inverse(self) -> Change:
-        """The ratio seen from the other value."""
+        """The same change with the two values exchanged."""
         found = self.interval
         turned = (
             None if found is None or found.low <= 0 else Interval(1 / found.high, 1 / found.low)
@@ -57,21 +57,22 @@ class Change:
 
 
 def change_of(row: Comparison, source: str) -> Change:
-    """The ratio of level to base in a row of verdicts; infinite if the base is 0."""
+    """The ratio of the level's value to the base's in a row of verdicts; infinite if the base's is
+    0."""
     ratio = math.inf if row.ratio is None else row.ratio
     return Change(ratio, row.interval, source, row.difference, row.difference_interval)
 
 
 def size_of(row: Comparison, metric: Metric) -> float:
-    """The size of a row's difference, to compare rows of one metric."""
+    """A number that is larger for a larger difference, to compare rows of one metric."""
     if metric.is_share:
         return abs(row.difference or 0.0)
     return abs(math.log(row.ratio)) if row.ratio else math.inf
 
 
 def told_apart(a: Number, b: Number, metric: Metric) -> tuple[Number, Number]:
-    """Two values with enough digits to distinguish them, unless they are equal."""
-    for digits in range(2, SIGNIFICANT + 2):  # a bound may be missed by less than five digits show
+    """Both values, with more digits if they would otherwise look equal."""
+    for digits in range(2, SIGNIFICANT + 2):  # up to six digits: a bound may be missed narrowly
         if a.text != b.text or a.value == b.value:
             break
         a, b = (_with_digits(one, digits, metric) for one in (a, b))
@@ -84,8 +85,8 @@ def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
 
 
 def is_time(metric: Metric) -> bool:
-    """Whether a lower value may be called just "faster". For any other time, such as a percentile,
-    a reader would take that for the time of the workload's own operation."""
+    """Whether a lower value may be called just "faster". Readers then think of the time of the
+    workload's own operation, so other times, such as percentiles, may not be called so."""
     return metric.is_of_work
 
 
@@ -94,8 +95,8 @@ _OF_EACH = re.compile(" an? ")
 
 
 def is_number_of(metric: Metric) -> bool:
-    """Whether it counts things, of which there are fewer and not less: dropped packets an
-    iteration, failed submissions."""
+    """Whether the metric counts things, so that the word is "fewer" and not "less": dropped packets
+    an iteration, failed submissions."""
     things = _OF_EACH.split(metric.label)[0]
     return metric.unit in _COUNTED and things.endswith("s")
 
@@ -108,7 +109,8 @@ def comparative(metric: Metric) -> str:
 
 
 def is_height(metric: Metric) -> bool:
-    """Whether it is higher or lower and not more or less of something: any other time, an index."""
+    """Whether a value of the metric is called "higher" or "lower", not "more" or "less": times that
+    are not called "faster", and indexes."""
     return (_is_duration(metric) and not is_time(metric)) or metric.label.endswith(" index")
 
 
@@ -119,7 +121,8 @@ def _is_duration(metric: Metric) -> bool:
 def lead(metric: Metric, change: Change) -> Sentence:
     """How far ahead the better value is: 2.46 times faster, 32 % less time, 12 % more.
 
-    `change` is the better value by the worse one; where neither way is better, one by the other.
+    `change` is the better value ÷ the worse one; for a metric without a better direction, either
+    value ÷ the other.
     """
     if in_points(metric, change):
         return say("{n}{ci}", n=_points(metric, change), ci=_points_interval(metric, change))
@@ -146,8 +149,8 @@ def lead(metric: Metric, change: Change) -> Sentence:
 
 
 def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence:
-    """The lead of `who`, which has the better value, over the other: takes 32 % less time than X.
-    It follows the name of `who`, which it leaves out."""
+    """The lead of `who`, which has the better value, over `other`: "takes 32 % less time than X".
+    The caller puts the name of `who` before this text."""
     if in_points(metric, change):
         return say(
             "{who:has} a {what} that is {n} {way} than that of {other}{ci}",
@@ -195,19 +198,21 @@ def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence
 
 
 def _way(metric: Metric, change: Change, *, is_times: bool) -> Name:
-    """Which way a value differs that is higher or lower."""
+    """The word for the difference, "higher" or "lower"; for a ratio written as "times", "times as
+    high" or "times lower"."""
     if not _is_more(metric, change):
         return Name("times lower" if is_times else "lower")
     return Name("times as high" if is_times else "higher")
 
 
 def article(word: str) -> str:
-    """The article that a word begins with."""
+    """The article before a word, "an" or "a"."""
     return "an" if word[:1] in "aeiou" else "a"
 
 
 def in_points(metric: Metric, change: Change) -> bool:
-    """Whether the change is in percentage points: a ratio of percentages would be misread."""
+    """Whether the change is given in percentage points, since a ratio of percentages would be
+    misread."""
     return metric.is_share and change.difference is not None
 
 
@@ -219,7 +224,7 @@ def _is_more(metric: Metric, change: Change) -> bool:
 
 
 def _is_endless(change: Change) -> bool:
-    """Whether one of the two values is nothing, so that no ratio tells of them."""
+    """Whether one of the two values is zero, so that their ratio has no meaning."""
     return change.ratio == 0 or math.isinf(change.ratio)
 
 
@@ -247,12 +252,13 @@ def _points_interval(metric: Metric, change: Change) -> Sentence:
 
 
 def _growth(metric: Metric, change: Change) -> Change:
-    """The ratio that is told as times: above 1 for a better value that is lower, too."""
+    """The ratio that is written as "times": above 1 for a better value, even if lower values are
+    better."""
     return change.inverse() if metric.direction == "lower" else change
 
 
 def _size(metric: Metric, change: Change) -> tuple[Number, bool]:
-    """The lead as a number, and whether it is told as times."""
+    """The lead as a number, and whether it is written as "times" rather than in percent."""
     growth = _growth(metric, change)
     if growth.ratio >= TOLD_AS_TIMES:
         return Number(growth.ratio, _times(growth.ratio), growth.source), True
@@ -261,7 +267,7 @@ def _size(metric: Metric, change: Change) -> tuple[Number, bool]:
 
 
 def _decimals(ratio: float) -> int:
-    """None from ten percent on."""
+    """Decimals of a change in percent: none from 10 % on, else one."""
     return 0 if round(abs(ratio - 1), 6) >= 0.1 else 1
 
 
@@ -283,7 +289,7 @@ def _interval(metric: Metric, change: Change) -> Sentence:
         decimals = _decimals(change.ratio)
         ends = [number_text(100 * (end - 1), decimals) for end in (low, high)]
         text = _percent_interval(low, high, decimals)
-    if len(set(ends)) == 1:  # no width that the digits show
+    if len(set(ends)) == 1:  # both ends look the same
         return NOTHING
     return aside(
         " ({level} CI {interval})",
@@ -293,7 +299,8 @@ def _interval(metric: Metric, change: Change) -> Sentence:
 
 
 def _percent_interval(low: float, high: float, decimals: int) -> str:
-    """An interval of a ratio as a change in percent. It says less and more where it has both."""
+    """An interval of a ratio as a change in percent. It has the words "less" and "more" only if the
+    interval contains both."""
     ends = [number_text(100 * abs(end - 1), decimals) for end in (low, high)]
     if low < 1 < high:
         return f"{ends[0]} % less to {ends[1]} % more"

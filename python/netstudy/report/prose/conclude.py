@@ -45,7 +45,7 @@ from netstudy.wire import Level
 
 
 def conclusions(found: PanelResult) -> list[Point]:
-    """Verdict, cause and noise of a panel; empty without a comparison."""
+    """The points on a panel: verdict, cause and noise; empty if the study compares nothing."""
     tables = deciding(found)
     if not tables:
         return []
@@ -75,12 +75,13 @@ def verdict_points(found: PanelResult, table: VerdictTable) -> list[Point]:
 
 
 def deciding(found: PanelResult) -> list[VerdictTable]:
-    """The verdicts on the deciding metric: the first one that the study compares on."""
+    """The verdicts on the deciding metric, which is the first metric that the study compares."""
     return [table for table in found.verdicts if table.metric == found.verdicts[0].metric]
 
 
 def _one_run(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """An order without a verdict: run-to-run variation is unknown."""
+    """Which level was ahead where, but without a verdict, since the variation between runs is
+    unknown."""
     yield say("{why}{held}.", why=why_no_verdict(table), held=in_panel(panel))
     for level in (table.level, table.base):
         ahead = [row for row in table.rows if table.ahead(row) == level]
@@ -100,7 +101,8 @@ def _better(metric: Metric) -> Name:
 
 
 def _counts(panel: Panel, table: VerdictTable) -> Sentence:
-    """How many rows are different, and where the others are equal, open or not measured."""
+    """At how many values of x the levels differ, and at which they are equal, undecided or not
+    measured."""
     total = len(table.rows)
     rest = [
         say("{word}{where}", word=Name(word), where=at_levels(panel, [row.x for row in rows]))
@@ -153,7 +155,7 @@ def _crossovers(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
 
 
 def _sizes(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
-    """The best case of either level, and the difference at the end of the range."""
+    """The largest lead of each of the two levels, and the difference at the end of the range."""
     rows = [row for row in table.rows if row.ratio is not None or row.winner is not None]
     leads = [
         row for level in (table.level, table.base) if (row := _largest(rows, level, table.metric))
@@ -176,7 +178,7 @@ def _largest(rows: Sequence[Comparison], winner: Level, metric: Metric) -> Compa
 
 
 def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) -> Sentence:
-    """Both values, the better one first, and how far it is ahead."""
+    """Both values, the better one first, and the size of its lead."""
     is_first = (table.ahead(row) if row.winner is None else row.winner) == table.level
     sides = [(row.value, table.level), (row.base_value, table.base)]
     (value, level), (other, other_level) = sides if is_first else sides[::-1]
@@ -202,7 +204,7 @@ def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) ->
 
 
 def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:
-    """Dropped packets where the completion times were put into words."""
+    """The ratio of dropped packets at the values of x whose completion times were given before."""
     if all(row.value == 0 for row in table.rows):
         yield say("{a} dropped nothing.", a=named(table.factor, table.level))
         return
@@ -228,7 +230,8 @@ def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     if rounded:
         where = at_levels(panel, [row.x for row in rounded])
         yield say("Too close to call{where}: the published digits do not tell.", where=where)
-    # Rows with repetitions are judged by these, whatever is known of the others.
+    # A row whose cells have repetitions is judged by these, even if other rows are judged by
+    # rounding.
     yield from _undecided_by_runs(panel, table, [row for row in rows if not row.by_rounding])
 
 

@@ -1,4 +1,5 @@
-"""The conclusions that a study asks for, each in sentences of its kind."""
+"""The conclusions that a study asks for, in sentences; each kind of conclusion has its own
+wording."""
 
 from __future__ import annotations
 
@@ -84,7 +85,7 @@ def _lead(found: Concluded, many: bool) -> str:
 
 
 def sentences_of(found: Concluded) -> list[Sentence]:
-    """The findings of a conclusion, the weightiest first; the reason if it cannot be drawn."""
+    """The findings of a conclusion, the weightiest first; or the reason why it cannot be drawn."""
     growths = [one for one in found.drawn if isinstance(one, Growth)]
     limits = [one for one in found.drawn if isinstance(one, Limits)]
     losses = [one for one in found.drawn if isinstance(one, Loss)]
@@ -133,13 +134,15 @@ def _growths(found: Sequence[Growth]) -> Iterator[Sentence]:
 
 
 def _end(one: Growth) -> Hashable:
-    """The key of growth: metric, factor, link rate, levels at its end, and its certainty."""
+    """The grouping key of growth: metric, factor, link rate, levels at the end of the growth, and
+    whether this end is uncertain."""
     levels = tuple(cell.treatment[one.factor] for cell in (one.last_gain, *one.beyond))
     return one.metric.name, one.factor, one.line_bps, levels, one.is_uncertain
 
 
 def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
-    """Of settings with the same end, of all."""
+    """The sentence on the growth in `group`, the settings that share an end, out of `every`
+    setting."""
     first = group[0]
     values = [cell_number(one.last_gain, one.metric, unit=True) for one in group]
     known = [value for value in values if value is not None]
@@ -171,7 +174,7 @@ def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
 
 
 def _overdrive(one: Growth) -> Iterator[Sentence]:
-    """Beyond the knee only the delay grows."""
+    """The sentence on overdrive: beyond the knee only the delay grows."""
     found = one.overdrive
     if found is None or one.delay is None or found[1] <= found[0]:
         return
@@ -191,7 +194,8 @@ def _overdrive(one: Growth) -> Iterator[Sentence]:
 
 
 def _bundle(one: Bundle) -> Sentence:
-    """Several things that changed at once: none of them is credited."""
+    """The sentence on levels that differ in several things: a difference cannot be credited to one
+    of them."""
     words = (
         "so two of their effects may cancel out"
         if one.is_equal
@@ -241,7 +245,7 @@ def _trade_off(one: TradeOff) -> Sentence:
 
 
 def _stands(pair: PairEffect) -> Sentence:
-    """A metric at one level relative to the other."""
+    """How a metric at one level compares with the same metric at the other level."""
     source = f"{pair.metric.name}, {level_text(pair.level)} and {level_text(pair.base)}"
     if pair.scale == "ratio":
         ratio = plain(pair.change, 2, "", f"geometric mean of ratios, {source}")
@@ -259,7 +263,7 @@ def _stands(pair: PairEffect) -> Sentence:
 
 
 def _losses(found: Sequence[Loss]) -> Iterator[Sentence]:
-    """One sentence for all settings with the same ends of growth."""
+    """One sentence for all settings whose losses have the same key (`_span`)."""
     for group in alike(found, _span):
         yield _loss(group, found)
         for one in group:
@@ -278,8 +282,9 @@ def _held_in(group: Sequence[Growth | Loss], every: Sequence[Growth | Loss]) -> 
 
 
 def _span(one: Loss) -> Hashable:
-    """The key of a loss; losses with equal keys share a sentence: the same metric between the same
-    levels, at the same levels of a growing factor, and all losses, or all gains, or all open."""
+    """The grouping key of a loss: losses with equal keys share a sentence. They have the same
+    metric, the same first and last level, and the same levels of a growing factor there; and all
+    are losses or all are gains, and all are decided or all undecided."""
     ends = (one.first, one.last.cell)
     levels = tuple(cell.treatment[one.factor] for cell in ends)
     grown = None if one.grown is None else tuple(cell.treatment[one.grown] for cell in ends)
@@ -287,7 +292,8 @@ def _span(one: Loss) -> Hashable:
 
 
 def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
-    """The loss compared with linear scaling; for several settings, only the table has intervals."""
+    """The loss compared with linear scaling. A sentence on several settings has no intervals; the
+    table has them."""
     one = group[0]
     first, last = (cell.treatment[one.factor] for cell in (one.first, one.last.cell))
     source = f"1 - ratio of {one.metric.name} ÷ ratio of {one.factor}"
@@ -311,7 +317,7 @@ def _share(one: Loss, source: str) -> Number:
 
 
 def _interval(one: Loss, source: str) -> Sentence:
-    """Of the loss at the last level."""
+    """The interval of the loss at the last level, in brackets."""
     if one.last.interval is None:
         return NOTHING
     low, high = sorted((one.last.interval.low, one.last.interval.high))
@@ -320,7 +326,7 @@ def _interval(one: Loss, source: str) -> Sentence:
 
 
 def _grown_levels(one: Loss) -> Sentence:
-    """The levels of the growing factor at both ends."""
+    """The level of the growing factor at the last and at the first level."""
     if one.grown is None:
         return NOTHING
     ends = [level_text(cell.treatment[one.grown]) for cell in (one.last.cell, one.first)]
@@ -333,7 +339,8 @@ def _grown_levels(one: Loss) -> Sentence:
 
 
 def _superlinear(one: Loss, lost: LossAt) -> Sentence:
-    """More than in proportion: the first level is no fair base."""
+    """A level carries more than in proportion, so the first level is not a fair base for
+    scaling."""
     first, level = (cell.treatment[one.factor] for cell in (one.first, lost.cell))
     values = (one.first.value(one.metric), lost.cell.value(one.metric))
     base, value = (one or 0.0 for one in values)
@@ -378,7 +385,7 @@ def _where(treatment: Treatment) -> Sentence:
 
 
 _TOLD = 3
-"""Most first repetitions that are named."""
+"""At most this number of first repetitions that stand out are listed."""
 
 
 def _repetitions(one: Repetitions) -> Iterator[Sentence]:

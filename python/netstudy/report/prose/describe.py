@@ -74,7 +74,7 @@ def _varies(case: CaseResult, cells: Sequence[CellRow]) -> Sentence:
 
 
 def _levels(case: CaseResult) -> Iterator[Sentence]:
-    """The study's descriptions of its levels."""
+    """The descriptions of levels that the study gives."""
     for factor, level, said in case.levels:
         yield say(
             "{factor} {level}: {said}",
@@ -120,8 +120,8 @@ def _pairs(panel: Panel, base: Level) -> Iterator[tuple[Run, Run]]:
 
 
 def differing(a: Run, b: Run) -> list[str]:
-    """Paths of the settings in which two runs differ. A part that has a different kind, and
-    therefore other settings, in the two runs appears as the path of the part."""
+    """Paths of the settings in which two runs differ. If a part of the configuration has different
+    settings in the two runs, as it is of another kind, only the path of the part is listed."""
     left, right = settings_of(a), settings_of(b)
     parts = {path.rpartition(".")[0] for path in left.keys() ^ right.keys()}
     changed = {path for path in left.keys() & right.keys() if left[path] != right[path]}

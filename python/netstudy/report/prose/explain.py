@@ -29,11 +29,11 @@ SUMMED_UP = 2
 """Sentences of the summary."""
 WHOLE_PCT = 10
 WHOLE_MS = 100
-"""Shares and times from here on are told without decimals."""
+"""Shares and times of at least this size are printed without decimals."""
 
 
 def chain(found: PanelResult) -> list[Sentence]:
-    """The evidence for the chain of the workload."""
+    """The evidence for the workload's chain of causes."""
     return [
         *_links(found),
         *_timeout_cost(found),
@@ -69,7 +69,8 @@ def _links(found: PanelResult) -> Iterator[Sentence]:
 def _one_link(
     cause: Metric, effect: Metric, links: Sequence[Link], found: PanelResult
 ) -> Iterator[Sentence]:
-    """The scopes in which a link holds; a scope counts if it holds for every level."""
+    """The sentence on a link: the scopes in which it is shown, and the scopes in which it is not.
+    It is shown in a scope if it holds there for every level."""
     if not links:
         return
     scopes = dict.fromkeys(link.scope for link in links)
@@ -117,7 +118,8 @@ def _cost(cost_ms: float, noun: str, deciding: Metric, which: str) -> Number:
 
 
 def _timeout_costs(costs_ms: Sequence[float], noun: str, deciding: Metric) -> Sentence:
-    """The range over the cells. A median over cells with different minimum RTOs would mislead."""
+    """The range of the cost of a timeout over the cells. A median over cells with different minimum
+    RTOs would mislead."""
     return say(
         "{one} with a timeout takes {low} to {high} longer than one without, in {n} cells whose "
         "senders have different minimum RTOs.",
@@ -135,8 +137,8 @@ def _median_of(cells: int, noun: str) -> Sentence:
 
 
 def _accounts(found: PanelResult) -> Iterator[Sentence]:
-    """The share of the delay that waiting for timeouts explains, with its spread, and the cells in
-    which waits overlap, so that they explain no share of it."""
+    """The share of the delay that waiting for timeouts explains, with its range; and the number of
+    cells without such a share, because waits overlap."""
     if _shares(found):
         yield _share_sentence(found, spans=True)
         several = len(_waiting(found)) > 1 and _shared(found)
@@ -151,7 +153,8 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
-    """On the Arista, waiting for retransmission timeouts accounts for about 78 % of the delay."""
+    """For example: on the Arista, waiting for retransmission timeouts accounts for about 78 % of
+    the delay."""
     panel, shares = found.panel, _shares(found)
     texts = [
         say(
@@ -178,8 +181,8 @@ def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
 
 
 def _in_cells(found: PanelResult, level: Level | None, waiting: int, *, always: bool) -> Sentence:
-    """In how many of a level's cells something waits; nothing where that is all of them, and unless
-    `always`, where it is most."""
+    """In how many of a level's cells some iteration waits. Empty if it is all of them; without
+    `always`, also if it is more than half."""
     every = sum(account.level == level for account in found.causes.accounts)
     if waiting == every or (not always and 2 * waiting > every):
         return NOTHING
@@ -191,7 +194,7 @@ def _in_cells(found: PanelResult, level: Level | None, waiting: int, *, always: 
 
 
 def _capital(phrase: Sentence) -> Sentence:
-    """A phrase that begins with a blank, at the beginning of a sentence."""
+    """The phrase without its leading blank and with a capital, to begin a sentence."""
     first, *rest = phrase.parts
     return Sentence((sentence_case(str(first).lstrip()), *rest))
 
@@ -215,7 +218,7 @@ def _overlaps(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _span(shares: Sequence[float]) -> Sentence:
-    """From the lowest to the highest share; nothing where both look alike."""
+    """The range from the lowest to the highest share; empty if both are printed alike."""
     low, high = min(shares), max(shares)
     decimals = 0 if low >= WHOLE_PCT else 1
     if number_text(low, decimals) == number_text(high, decimals):
@@ -228,8 +231,8 @@ def _span(shares: Sequence[float]) -> Sentence:
 
 
 def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
-    """Explained shares by level, of the cells in which some iteration waits. Where several levels
-    have such cells at the same x, only these cells count."""
+    """The explained shares of each level, from the cells in which some iteration waits. If at some
+    values of x every level has such a cell, only the cells at these values are used."""
     by_level, shared = _waiting(found), _shared(found)
     return [
         (level, [share for x, share in own.items() if x in shared or not shared])
@@ -239,7 +242,8 @@ def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
 
 
 def _waiting(found: PanelResult) -> dict[Level | None, dict[Level | None, float]]:
-    """Level -> level along x -> the explained share of the cell, where some iteration waits."""
+    """Level -> value of x -> the explained share of that cell; only cells in which some iteration
+    waits."""
     by_level: dict[Level | None, dict[Level | None, float]] = {}
     for account in found.causes.accounts:
         share = _large_account(account)
@@ -249,13 +253,14 @@ def _waiting(found: PanelResult) -> dict[Level | None, dict[Level | None, float]
 
 
 def _shared(found: PanelResult) -> set[Level | None]:
-    """The levels along x at which some iteration waits on every level where any does."""
+    """The values of x at which every level has a cell with waiting; levels that have no such cell
+    at all are ignored."""
     by_level = _waiting(found)
     return set.intersection(*map(set, by_level.values())) if by_level else set()
 
 
 def _large_account(account: TimeAccount) -> float | None:
-    """The explained share of a cell in which some iteration waits; else None."""
+    """The explained share of the delay in a cell; None if no iteration waits in it."""
     return account.found.accounted_pct if account.found.waiting_ms else None
 
 
@@ -285,8 +290,8 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
 
 
 def limits(samples: str) -> Sentence:
-    """The evidential value of each scope of a link's test; `samples` is the unit compared inside a
-    cell."""
+    """How much a test in each scope can show. `samples` is what a test inside one cell compares,
+    such as iterations."""
     return say(
         "What this can show: between the {samples} of one cell only chance differs, so that look "
         "is the strongest; along the other factor that factor itself drives both sides, so that "

@@ -20,7 +20,7 @@ _DECIMALS = 1
 
 
 def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
-    """The number with its formula, its range, and what it assumes."""
+    """The number of clients with its formula and its range, and what it assumes."""
     basis, capacity = one.basis, one.capacity
     yield say(
         "One link would serve {n}{held}: {rate} × {share} ({counted}) = {capacity}, ÷ "
@@ -44,7 +44,7 @@ def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
 
 
 def _exact(clients: float) -> Number:
-    """With so many decimals that rounding it to them does not make it the next whole number."""
+    """The number with enough decimals that rounding does not make it the next whole number."""
     decimals = next(n for n in range(2, 17) if round(clients, n) < math.floor(clients) + 1)
     return Number(clients, number_text(clients, decimals), "capacity ÷ rate a client")
 
@@ -78,7 +78,7 @@ def _range(one: Extrapolated) -> Sentence:
 
 
 def _filled(one: Extrapolated, full: Share) -> Sentence:
-    """The measurement with the fewest clients that fill the link."""
+    """The sentence on the smallest measured number of clients that fill the link."""
     where = treatment_text(full.cell.treatment)
     share = 100 * full.mbps * full.clients / one.capacity.mbps
     return say(
@@ -89,7 +89,7 @@ def _filled(one: Extrapolated, full: Share) -> Sentence:
 
 
 def _ceiling(one: Extrapolated) -> Sentence:
-    """The largest throughput measured, as another bound on the number of clients."""
+    """The largest throughput measured, and how many clients would reach it."""
     most = one.at_most_mbps
     clients = most / one.basis.mbps
     where = treatment_text(one.most.treatment)
@@ -102,7 +102,8 @@ def _ceiling(one: Extrapolated) -> Sentence:
 
 
 def extrapolation_table(found: Concluded, drawn: Sequence[Extrapolated], table_id: str) -> Table:
-    """Each number of clients measured: rate a client, and clients that would fill the link."""
+    """One row for each measured number of clients: the rate per client, and the number of clients
+    that would fill the link."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))
     groups = (
         *(Group(name) for name in factors),

@@ -1,4 +1,4 @@
-"""Limits of a plan before it runs, one sentence each."""
+"""Sentences on what a plan cannot show, before it is run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ _PHASES = {"warm-up": "warm-up", "measure": "measuring phase"}
 
 
 def foreseen_sentence(found: Foreseen) -> Sentence:
-    """The missing result, the reason, and the change that would give it."""
+    """The result that the plan cannot give, the reason, and the change of the plan that would give
+    it."""
     match found:
         case FewSamples():
             return _few_samples(found)

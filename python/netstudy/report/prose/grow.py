@@ -43,11 +43,11 @@ def loop_sentence(one: GrownLoop) -> Sentence:
 
 
 _FALL = 0.1
-"""A change for the worse from here on, of the best value, is told."""
+"""A decline is mentioned if it is more than this share of the best value."""
 
 
 def _fall(one: GrownLoop) -> Sentence:
-    """The worst level after the best one, if it is worse by much more than the noise."""
+    """The worst level after the best one, if it is clearly worse."""
     best, metric = one.judged.best, one.metric
     if best is None or best.estimate is None or metric.direction == "neutral":
         return NOTHING
@@ -99,8 +99,8 @@ def ending_text(one: GrownLoop) -> str:
 
 
 def growth_table(case: CaseResult, table_id: str) -> Table:
-    """One row for each loop: levels tried, the best level with its value, the last gain, the
-    end."""
+    """One row for each loop: levels tried, best level, its value, level of the last gain, and why
+    the loop ended."""
     loops = case.loops
     factor, metric = loops[0].loop.factor.name, loops[0].metric
     groups = (
@@ -117,7 +117,7 @@ def growth_table(case: CaseResult, table_id: str) -> Table:
 
 
 def steps_table(case: CaseResult, table_id: str) -> Table:
-    """One row for each level that was tried: its lead over the best before it."""
+    """One row for each tried level, with its lead over the best level before it."""
     loops = case.loops
     factor, metric = loops[0].loop.factor.name, loops[0].metric
     groups = (

@@ -45,7 +45,8 @@ def key_observations(found: PanelResult) -> list[Sentence]:
 
 
 def out_of_order(found: PanelResult, result: StudyResult) -> Iterator[Sentence]:
-    """Levels whose deciding metric breaks the order of their neighbours."""
+    """Sentences on levels along x that break an otherwise steady rise or fall of the deciding
+    metric."""
     panel, metric = found.panel, result.deciding
     for one in order_breaks(panel, metric, result.margin_pct):
         cells = (one.before, one.cell, one.after)
@@ -69,7 +70,7 @@ def out_of_order(found: PanelResult, result: StudyResult) -> Iterator[Sentence]:
 
 
 def _range_sentence(panel: Panel, metric: Metric) -> Sentence | None:
-    """From the lowest to the highest value of each series."""
+    """The lowest and the highest value of each series."""
     spans = [
         (level, ends)
         for level in panel.series_levels
@@ -98,7 +99,8 @@ Ends = tuple[tuple[Level | None, CellRow], tuple[Level | None, CellRow]]
 def _span(
     panel: Panel, level: Level | None, metric: Metric, ends: Ends, *, at_ends: bool
 ) -> Sentence:
-    """The values at the ends; `at_ends`: with where they are."""
+    """The lowest and the highest value; with `at_ends`, also the levels of x at which they
+    occur."""
     (low_x, low), (high_x, high) = ends
     on = on_level(panel, level)
     low_ref, high_ref = (cell_number(c, metric, unit=True) for c in (low, high))
@@ -164,7 +166,7 @@ def _timeouts(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _goodput(found: PanelResult) -> Iterator[Sentence]:
-    """Best and worst goodput, and the best one's share of the possible goodput."""
+    """The highest and the lowest goodput, and the highest in percent of the possible goodput."""
     panel, metric = found.panel, found.workload.bounded
     for level in panel.series_levels if metric is not None else ():
         assert metric is not None, "there is no level without a metric"
@@ -180,7 +182,7 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
         at_low = at_level(panel, low_x)
         ideal = bound.goodput_mbps
         share = 100 * high_ref.value / ideal
-        # Rounded, a bound that is all but reached would be below the value.
+        # If the value almost reaches the bound, rounding the bound could put it below the value.
         decimals = 0 if round(ideal) > high_ref.value else _decimals_of(high_ref)
         yield say(
             "{title} is at most {high}{at_high}{on}, {share} of the {ideal} that the line rate "
@@ -196,12 +198,12 @@ def _goodput(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _decimals_of(number: Number) -> int:
-    """Decimals of a cell's value in its metric's own unit."""
+    """The decimals with which a value is printed in the metric's own unit."""
     return 0 if number.shown is None else max(0, number.shown.decimals)
 
 
 def _tail(found: PanelResult) -> Iterator[Sentence]:
-    """The slowest samples against the median at the last x."""
+    """The slowest samples compared with the median, at the last level of x."""
     panel = found.panel
     if found.workload.tail is None:
         return
@@ -224,7 +226,7 @@ def _tail(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _probe(found: PanelResult) -> Iterator[Sentence]:
-    """Latency of the probe, idle and under load, at the last x."""
+    """Latency of the probe, idle and under load, at the last level of x."""
     panel = found.panel
     for level in panel.series_levels:
         x = panel.x_levels[-1]

@@ -22,14 +22,14 @@ from netstudy.report.refs import Name, Sentence, aside, join, say
 from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
-"""Fewest settings for a mean over them."""
+"""With fewer settings, no mean over them is given."""
 _LOSSES_TOLD = 6
-"""Most settings that a sentence on losses lists."""
+"""A sentence on losses lists at most this number of settings."""
 
 
 def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
-    """The leading one of two levels, its lead and where; or their equality. `held`: levels of other
-    factors to which the comparison is restricted."""
+    """Which of two levels is ahead, by how much and where; or that they are equal. `held`: levels
+    of other factors to which the comparison is restricted."""
     where = held_levels(held or {})
     measured = _measured(pair)
     if not measured:
@@ -50,8 +50,8 @@ def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
 
 
 def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
-    """The ratio over all settings, for a metric without a better direction or without a shown
-    effect."""
+    """The mean ratio over all settings, if the metric has no better direction or no level is shown
+    to be better."""
     if pair.scale != "ratio" or pair.winner is not None or len(pair.contexts) < _SEVERAL:
         return
     source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
@@ -130,8 +130,8 @@ def _overall(
 
 
 def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
-    """Without an effect over all settings: the number of settings in which each level is ahead; for
-    a metric without a better direction, in which it has more."""
+    """For pairs without a clear winner over all settings: in how many settings each level is ahead
+    or, for a metric without a better direction, has the higher value."""
     unlike = [row for row in rows if row.outcome == "different" and row.winner is None]
     more = sum((row.difference or 0.0) > 0 for row in unlike)
     a, b = _both(pair).values()
@@ -155,7 +155,8 @@ def _counts(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
 
 
 def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
-    """Whether the replaced part is the bottleneck of throughput, and the changes of losses."""
+    """Whether the replaced part is the bottleneck of throughput, and how losses and other metrics
+    change."""
     yield _verdict(one)
     for pair in one.losses:
         yield _loss_change(one, pair)
@@ -167,7 +168,8 @@ def replaced_sentences(one: Replaced) -> Iterator[Sentence]:
 
 
 def _of_metric(pair: PairEffect) -> Sentence:
-    """The sentence on a metric; with its name if it only says "faster", as there are several."""
+    """The sentence on a metric. If it only says "faster", the metric's name comes before it, since
+    there are several metrics."""
     sentence = pair_sentence(pair)
     if not is_time(pair.metric) or pair.winner is None:
         return sentence
@@ -175,7 +177,8 @@ def _of_metric(pair: PairEffect) -> Sentence:
 
 
 def _verdict(one: Replaced) -> Sentence:
-    """The verdict by substitution: a part is the bottleneck if a larger one raises throughput."""
+    """The verdict by substitution: the replaced part is the bottleneck if its replacement raises
+    throughput."""
     names = {
         "level": named(one.factor, one.level),
         "base": named(one.factor, one.base),
@@ -217,7 +220,7 @@ def _verdict(one: Replaced) -> Sentence:
 
 
 def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
-    """The number of settings; empty if it is all of them."""
+    """The phrase " in 3 of 8 settings"; empty if it is all settings."""
     if n == len(rows):
         return NOTHING
     return say(
@@ -228,7 +231,8 @@ def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
 
 
 def _is_of_one(one: Replaced) -> bool:
-    """True if there is one setting and the replacement wins there: its verdict states the gain."""
+    """Whether there is a single setting and the replacement wins there. Then the sentence of
+    `_verdict` already contains the gain."""
     rows = [] if one.throughput is None else _measured(one.throughput)
     return len(rows) == 1 and rows[0].winner == one.level
 
@@ -246,7 +250,8 @@ def _measured(pair: PairEffect) -> list[Comparison]:
 
 
 def _with_factor(one: Replaced) -> Name:
-    """The replaced level with its factor: disk F20; a number already names its factor."""
+    """The replaced level with its factor: "disk F20". A text that already contains the factor is
+    unchanged."""
     level = str(named(one.factor, one.base))
     return Name(level if one.factor in level else f"{one.factor} {level}")
 

@@ -27,11 +27,12 @@ from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.units import rough_size
 
 _LARGE_PCT = 5.0
-"""Differences that a study without a noise of its own should explain."""
+"""In a study that declares no noise threshold, larger differences should be explained."""
 
 
 def against_published(found: PanelResult, margin_pct: float | None) -> list[Sentence]:
-    """The deciding metric in words, why values differ, and inconsistencies of published rows."""
+    """How well the deciding metric agrees, why values differ, and contradictions within published
+    rows."""
     if found.reference is None:
         return []
     panel, reference = found.panel, found.reference
@@ -45,8 +46,8 @@ def against_published(found: PanelResult, margin_pct: float | None) -> list[Sent
 
 
 def published_summary(result: StudyResult) -> Iterator[Sentence]:
-    """The agreement in the deciding metric, for the executive summary; of several panels with
-    fitted values, the worst of all."""
+    """The agreement in the deciding metric, for the executive summary. With several panels, some
+    with fitted values: only the worst values of all panels."""
     panels = [one for case in result.cases for one in case.panels if one.reference is not None]
     has_fitted = any(one.has_fitted for one in panels)
     if len(panels) > 1 and has_fitted:
@@ -71,7 +72,7 @@ def _of_panel(found: PanelResult) -> list[Sentence]:
 
 
 def _errors(panel: Panel, ones: Sequence[Agreement], here: Here) -> Iterator[Sentence]:
-    """The median error of each level, and the largest of all, in one sentence."""
+    """The median error of each level, and the largest error of all levels, in one sentence."""
     told = [
         (one, one.median_abs_pct, one.worst, one.worst.error_pct)
         for one in ones
@@ -104,7 +105,7 @@ def _errors(panel: Panel, ones: Sequence[Agreement], here: Here) -> Iterator[Sen
 
 @dataclass(frozen=True, eq=False)
 class _Row:
-    """A published value with where it stands."""
+    """A published value with the study's own value, its metric and its panel."""
 
     panel: Panel
     agreement: Agreement
@@ -113,11 +114,11 @@ class _Row:
 
     @property
     def size(self) -> float:
-        """How far the study's own value is off."""
+        """The error of the study's own value in percent, without its sign."""
         return abs(self.row.error_pct or 0.0)
 
     def named(self, *, first: bool = False) -> Sentence:
-        """The metric with its levels; `first`: at the beginning of a sentence."""
+        """The metric with its levels; `first` says whether this is the beginning of a sentence."""
         metric = self.agreement.metric
         return say(
             "{metric}{on}{at}{held}",
@@ -135,7 +136,7 @@ class _Row:
 
 
 def _rows(panels: Sequence[PanelResult]) -> list[_Row]:
-    """Every value that is both published and the study's own."""
+    """Every published value for which the study has a value of its own."""
     return [
         _Row(found.panel, one, row, found.reference.here)
         for found in panels
@@ -147,7 +148,8 @@ def _rows(panels: Sequence[PanelResult]) -> list[_Row]:
 
 
 def _fitted(panels: Sequence[PanelResult]) -> Iterator[Sentence]:
-    """The worst fitted and the worst predicted value, if a profile was fitted to published ones."""
+    """The fitted value and the predicted value with the largest error, for profiles that were
+    fitted to published values."""
     every = _rows(panels)
     for is_fitted, word in ((True, "fitted"), (False, "predicted")):
         own = [one for one in every if one.row.fitted == is_fitted]
@@ -165,7 +167,8 @@ def _fitted(panels: Sequence[PanelResult]) -> Iterator[Sentence]:
 
 
 def _off_zero(found: PanelResult) -> Iterator[Sentence]:
-    """The study's own values where 0 was published, so that no error in percent exists."""
+    """The study's own values where the published value is 0, so that an error in percent cannot be
+    computed."""
     assert found.reference is not None, "without published values there is nothing to say"
     panel, here = found.panel, found.reference.here
     parts = [
@@ -187,8 +190,8 @@ def _off_zero(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _deviations(found: PanelResult, large_pct: float) -> Iterator[Sentence]:
-    """Why values differ from the published ones by more than the noise, as the study says; which of
-    them it does not explain, where it explains any."""
+    """The study's reasons for values that differ from the published ones by more than the noise,
+    and the values without a reason. Empty if the study gives no reasons at all."""
     every = _rows([found])
     if not any(one.row.because for one in every):
         return
@@ -210,8 +213,8 @@ def _deviations(found: PanelResult, large_pct: float) -> Iterator[Sentence]:
 
 
 def implied_sentences(found: Sequence[ImpliedSize], here: Here) -> Iterator[Sentence]:
-    """A published size that the other ones exclude, and how far the study's own times are off at
-    the size that they imply."""
+    """A published transfer size that contradicts the other sizes, and how far the study's own times
+    are off at the size that the published times imply."""
     for level in dict.fromkeys(one.level for one in found):
         own = [one for one in found if one.level == level]
         sizes = [one.implied_bytes for one in own]
@@ -274,7 +277,7 @@ def _interval(interval: Interval | None, decimals: int, source: str) -> Sentence
 
 
 def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
-    """Whether published rows keep the law of the workload, row by row."""
+    """How many published rows break the law of the workload, and by how much."""
     law = reference.law
     if law is None or not reference.checked:
         return
@@ -310,8 +313,8 @@ def _law(panel: Panel, reference: PanelReference) -> Iterator[Sentence]:
 
 
 def _resent(found: PanelResult, agreements: Sequence[Agreement]) -> Iterator[Sentence]:
-    """Published retransmissions for each dropped packet: fewer than one cannot be a correct
-    count."""
+    """The published number of retransmissions per dropped packet. If it is below one, the counts
+    cannot be right."""
     parts = []
     for level in found.panel.series_levels:
         drops = _published_sum(agreements, found.workload.drops.name, level)
@@ -337,7 +340,7 @@ def _published_sum(agreements: Sequence[Agreement], name: str, level: object) ->
 
 
 def fitted_note(fitted: Mapping[str, Sequence[str]]) -> Sentence | None:
-    """A note that some figures of the profiles were fitted to data; None if none was."""
+    """A note that some figures of the profiles were fitted to data; None if no figure was."""
     if not fitted:
         return None
     parts = [

@@ -17,7 +17,7 @@ from netstudy.wire import Level
 
 MOST_PCT = 50.0
 HARDLY = 0.01
-"""Ratio of drops to marks below which drops hardly matter."""
+"""Drops hardly matter if drops ÷ marks is at most this."""
 
 
 def ring_drops(found: PanelResult) -> Iterator[Sentence]:
@@ -44,8 +44,8 @@ def mostly_ring_drops(found: PanelResult) -> bool:
 
 
 def moved_losses(found: PanelResult, base: PanelResult) -> Iterator[Sentence]:
-    """The share of drops at hosts, if it is the majority here but not in the base, or the other way
-    round."""
+    """The share of drops at hosts, if they are the majority in `found` but not in `base`, or the
+    other way round."""
     before = {one.level: one.ring_share_pct for one in base.causes.signals}
     parts = [
         say(
@@ -65,7 +65,7 @@ def moved_losses(found: PanelResult, base: PanelResult) -> Iterator[Sentence]:
 
 
 def _held_apart(panel: Panel, other: Panel) -> Name:
-    """The levels that one panel holds and another one lacks."""
+    """The levels held in `panel` that are not held in `other`."""
     apart = panel.fixed.items() - other.fixed.items()
     return Name(listed([full_level(*held) for held in panel.fixed.items() if held in apart]))
 
@@ -82,7 +82,7 @@ def _ring_share(share_pct: float) -> Number:
 
 
 def pauses(found: PanelResult) -> Iterator[Sentence]:
-    """PAUSE frames and drops, at all levels if PAUSE occurs at one."""
+    """The numbers of PAUSE frames and drops at all levels, if any level has PAUSE frames."""
     if any(one.pauses for one in found.causes.signals):
         parts = _by_level(
             found,
@@ -101,7 +101,7 @@ def pauses(found: PanelResult) -> Iterator[Sentence]:
 
 
 def marks(found: PanelResult) -> Iterator[Sentence]:
-    """Marked and dropped frames, at all levels if there are marks at one."""
+    """The shares of marked and dropped frames at all levels, if any level has marks."""
     marked = [one for one in found.causes.signals if one.marks]
     if not marked:
         return
@@ -126,8 +126,8 @@ def marks(found: PanelResult) -> Iterator[Sentence]:
 
 
 def probes(found: PanelResult) -> Iterator[Sentence]:
-    """The number of tail loss probes that TCP counts as repairs of a loss. TCP infers a repair from
-    acknowledgments (RFC 8985, 7.4), so a delayed segment counts as a loss, too."""
+    """The number of tail loss probes that TCP counted as repairs of a loss. TCP infers a repair
+    from acknowledgments (RFC 8985, 7.4), so a delayed segment counts as a loss, too."""
     parts = _by_level(
         found,
         lambda one: bool(one.probe_repairs),
@@ -154,15 +154,15 @@ def probes(found: PanelResult) -> Iterator[Sentence]:
 
 
 def _of_probes(one: Signals) -> Sentence:
-    """Of how many; nothing where there are fewer: those sent before the measuring phase are not
-    counted, and their repairs may fall into it."""
+    """The number of probes, as " of 12". Empty if there are fewer probes than repairs: probes from
+    before the measuring phase are not counted, but their repairs may be."""
     if (one.probes or 0) < (one.probe_repairs or 0):
         return NOTHING
     return say(" of {n}", n=count(one.probes or 0, "tail loss probes"))
 
 
 def explained_waits(found: PanelResult) -> Iterator[Sentence]:
-    """Waits of about one minimum RTO that are no timeouts, with their cause."""
+    """Waits of about one minimum RTO that are not timeouts, with their cause."""
     waits = [one for one in found.causes.long_waits if one.is_explained]
     for setup, same in _grouped(waits):
         cause = say(
@@ -179,7 +179,7 @@ def explained_waits(found: PanelResult) -> Iterator[Sentence]:
 
 
 def unexplained_waits(found: PanelResult) -> Iterator[Sentence]:
-    """Such waits that no counter explains: a reason for doubt."""
+    """Waits of about one minimum RTO that no counter explains: a reason for doubt."""
     for _, same in _grouped(list(unexplained(found.causes.long_waits))):
         yield say(
             "{waits}{held}, and {known}: look for the cause before you trust the tail.",
@@ -190,7 +190,8 @@ def unexplained_waits(found: PanelResult) -> Iterator[Sentence]:
 
 
 def sent_again(same: Sequence[LongWaits]) -> Sentence:
-    """In how many of the samples that wait; of percentiles, in which of their cells."""
+    """Whether segments were sent again, and in how many of the waiting samples. If only percentiles
+    are known: in how many of the cells."""
     again = sum(one.retransmitting for one in same)
     if all(one.samples is None for one in same):
         if again in (0, len(same)):
@@ -204,7 +205,8 @@ def sent_again(same: Sequence[LongWaits]) -> Sentence:
 
 
 def _grouped(waits: Sequence[LongWaits]) -> Iterator[tuple[bool, list[LongWaits]]]:
-    """The waits of one level and one cause; SYNs are the cause only where no probe was sent."""
+    """The waits grouped by level and cause, each with whether SYNs are the cause: only if no probe
+    was sent."""
 
     def key(one: LongWaits) -> tuple[str, bool]:
         return str(one.level), not one.probes and bool(one.setup)
@@ -248,7 +250,8 @@ def _by_level(
 
 
 def _on(panel: Panel, level: Level | None) -> Sentence:
-    """The level of a count: of the series, or a named level along x."""
+    """The level to which a count belongs: a level of the series or, without a series, of the factor
+    along x."""
     if panel.series is None and level is not None:
         return say(" with {level}", level=named(panel.x or "", level))
     return on_level(panel, level)

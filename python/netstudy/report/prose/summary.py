@@ -1,7 +1,7 @@
 """The summary: the answer in a box, then expectations, requirements, causes, published values.
 
-The answer has at most 60 words and all of it at most 150, however many factors and test cases a
-study has; each test case tells the rest under its own heading.
+The answer has at most 60 words and the whole summary at most 150, however many factors and test
+cases a study has; further results are in the section of each test case.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from netstudy.report.requirement_table import condition_text, worst_number
 
 WORDS_MAX = 150
 _WHY = 2
-"""Most sentences on causes from one panel."""
+"""At most this number of sentences on causes from one panel."""
 
 
 def summary(result: StudyResult) -> list[Point]:
-    """The answer, then further points as long as they fit. If no sentence of a point fits, its
-    sentences are tried without their asides."""
+    """The answer, then further points as long as they fit. If no sentence of a point fits, they are
+    tried again without their asides, such as intervals in brackets."""
     found = point("Answer", answer(result))
     for lead, sentences in (
         ("Expected", list(alone(_expected(result)))),
@@ -44,8 +44,8 @@ def summary(result: StudyResult) -> list[Point]:
 
 
 def _why(result: StudyResult) -> Iterator[Sentence]:
-    """The causes in the first panel that has any, and other panels whose losses are elsewhere; with
-    several panels, each sentence names its own."""
+    """The causes in the first panel that has any, and the panels whose losses are at another place.
+    With several panels, each sentence names its panel."""
     panels = list(_panels(result))
     base = next((found for found in panels if cause_summary(found)), None)
     if base is None:
@@ -63,7 +63,7 @@ def _panels(result: StudyResult) -> Iterator[PanelResult]:
 
 
 def _expected(result: StudyResult) -> Iterator[Sentence]:
-    """Each expectation, refuted ones first."""
+    """One sentence for each expectation, refuted ones first."""
     order = ("refuted", "confirmed", "undecided")
     asked = [one for one in result.expectations if one.outcome in order]
     for one in sorted(asked, key=lambda one: order.index(one.outcome)):
@@ -85,7 +85,7 @@ def _required(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _missed(one: CheckedRequirement) -> Sentence:
-    """A missed requirement, with the worst value."""
+    """The sentence on a missed requirement, with the worst value."""
     worst, value = one.worst, worst_number(one)
     if worst is None or value is None or one.outcome == "not measured":
         return say("Not measured: {required}.", required=Name(condition_text(one)))

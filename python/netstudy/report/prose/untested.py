@@ -139,7 +139,7 @@ def untested_sentence(found: Untested) -> Sentence:
 
 
 def least_repetitions() -> Sentence:
-    """ "3 repetitions", the fewest for judging the first repetition."""
+    """The phrase "3 repetitions": the minimum for judging the first repetition."""
     return things(count(LEAST_REPETITIONS, "a spread needs two later ones"), "repetition")
 
 
@@ -148,7 +148,7 @@ def _ecn(found: Untested) -> str:
 
 
 def _depths(found: Untested) -> Sentence:
-    """The levels, each with how far its buffer was filled, or can be."""
+    """The levels, each with the largest fill of its buffer: measured, or possible."""
     return join([_depth(found.factor or "", one) for one in found.depths])
 
 
@@ -172,7 +172,7 @@ def _duration(duration_ns: int) -> Number:
 
 
 def _sampler(metric: MetricName | None) -> str:
-    """The instrument that samples a metric of a node, as a study writes it."""
+    """The instrument that samples a metric of a node, as it is written in a study."""
     assert metric is not None, "only of a metric that is not sampled"
     assert metric.scope is not None, f"{metric} is measured at no node"
     scope = metric.scope

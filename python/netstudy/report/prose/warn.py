@@ -49,7 +49,7 @@ KINDS: dict[ProblemKind, tuple[str, str]] = {
     ),
     "missing": ("was planned and has no record", "were planned and have no record"),
 }
-"""The problem in words, for one run and for several."""
+"""Kind of problem -> its words, for one run and for several."""
 
 
 def warnings(result: StudyResult) -> list[Sentence]:
@@ -84,7 +84,8 @@ def warnings(result: StudyResult) -> list[Sentence]:
 
 
 def _off_demand(found: OffDemand) -> Sentence:
-    """A published row, and the CPUs with which it would be like the others."""
+    """A published row that differs from the others, and the number of CPUs with which it would
+    fit."""
     one = found.demand
     fits = NOTHING
     if one.cpus != found.fitting_cpus:
@@ -111,7 +112,8 @@ def _off_demand(found: OffDemand) -> Sentence:
 
 
 def _off_law(found: OffLaw) -> Sentence:
-    """A size whose times are off the law of the others, and its implied size."""
+    """A size whose times do not fit the law of the other sizes, and the size that these times
+    imply."""
     several = found.settings > 1
     basis = f"{found.metric.name} at {found.factor}={level_text(found.level)}"
     return say(
@@ -153,7 +155,7 @@ def _left_out(parts: Sequence[str], how: str) -> Iterator[Sentence]:
 
 
 def _truncated(found: Truncated, cells: CellTable) -> Sentence:
-    """The cells with many unanswered requests, whose percentiles may be too low."""
+    """A sentence on cells with many unanswered requests, in which percentiles may be too low."""
     shares = [cell_number(row, found.metric, unit=True) for row in found.rows]
     return say(
         "{what} in {cells}: {share}. They have no latency, so that percentiles and means may be "
@@ -175,7 +177,7 @@ def _of_all(some: int, total: int) -> Sentence:
 
 
 def _not_measured(found: Mapping[str, Metric]) -> Iterator[Sentence]:
-    """Metrics that the study names but no run measured, each once."""
+    """Metrics that the study names but no run measured; each metric is listed once."""
     for metric in dict.fromkeys(found.values()):
         places = [path for path, one in found.items() if one == metric]
         yield say(
@@ -271,7 +273,7 @@ def _few(cells: Sequence[CellRow], result: StudyResult) -> Iterator[Sentence]:
 
 
 def _alike(result: StudyResult) -> Iterator[Sentence]:
-    """Cells whose repetitions are all alike."""
+    """Cells in which all repetitions gave the same value."""
     alike = repeated_for_nothing(result.cells.rows, result.deciding)
     if alike:
         total = len(result.cells.rows)
@@ -310,7 +312,8 @@ def _contradicted(order: OrderAgreement) -> Sentence:
 
 
 _TELLING_PCT = 0.05
-"""Effects of a short warm-up from which on means of four digits differ."""
+"""A short warm-up is reported if it changes a mean by at least this: then the fourth digit
+differs."""
 
 
 def _warm_up(result: StudyResult) -> Iterator[Sentence]:
@@ -336,8 +339,8 @@ def _warm_up(result: StudyResult) -> Iterator[Sentence]:
 
 
 def _named(cells: Sequence[CellRow], table: CellTable, word: str = "in") -> Sentence:
-    """Cells by their levels; cells that differ only in the factor along x as one span. `word` is
-    the preposition before them, repeated before the last of several.
+    """Lists cells by their levels; cells that differ only in the factor along x become one span.
+    `word` is the preposition before the list, which is repeated before its last item.
 
     A factor with the same level in all cells does not distinguish them, and is left out.
     """

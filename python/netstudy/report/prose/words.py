@@ -29,7 +29,7 @@ NOTHING = Sentence(())
 
 
 def margin_sentence(result: StudyResult) -> list[Sentence]:
-    """The equivalence margin that the study declares; nothing without one."""
+    """The equivalence margin that the study declares; an empty list if it declares none."""
     margin_pct = result.comparing.margin_pct if result.comparing else result.margin_pct
     if margin_pct is None:
         return []
@@ -43,12 +43,12 @@ def margin_sentence(result: StudyResult) -> list[Sentence]:
 
 
 def named(factor: str, level: Level | None) -> Name:
-    """A level in a sentence; a number comes with its factor."""
+    """A level as it is written in sentences; a number comes with its factor."""
     return Name(full_level(factor, level), several=are_several(factor, level))
 
 
 def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """Each change of the lead along a numeric x."""
+    """A sentence for each change of the lead along a numeric x."""
     if panel.x is None or not panel.x_numeric:
         return
     for one in table.crossovers:
@@ -76,7 +76,8 @@ def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
 
 
 PLACES = ("switch", "host", "machine", "kernel", "testbed", "system", "platform")
-"""A factor whose name has one of these is something that a run happens on."""
+"""A factor whose name contains one of these words is a place: its levels follow "on", others
+"with"."""
 
 
 def on_level(panel: Panel, level: Level | None) -> Sentence:
@@ -89,18 +90,18 @@ def on_level(panel: Panel, level: Level | None) -> Sentence:
 
 
 def in_panel(panel: Panel) -> Sentence:
-    """The levels that a panel holds fixed: " (configuration 4 MB)"; empty without any."""
+    """The levels that a panel holds fixed, as " (configuration 4 MB)"; empty if it holds none."""
     return held_levels(panel.fixed)
 
 
 def in_words(panel: Panel, sentence: Sentence) -> Sentence:
-    """A sentence with the levels that its panel holds before it: "At buffer 2 MB: …"."""
+    """The sentence, preceded by the levels that its panel holds: "At buffer 2 MB: …"."""
     held = [Name(full_level(factor, level)) for factor, level in panel.fixed.items()]
     return say("At {held}: {text}", held=join(held), text=sentence) if held else sentence
 
 
 def held_levels(held: Treatment) -> Sentence:
-    """Held levels, in brackets; empty without any."""
+    """Held levels, in brackets; empty if there are none."""
     if not held:
         return NOTHING
     return say(" ({held})", held=join([Name(text) for text in _held(held)]))
@@ -110,8 +111,9 @@ _BOTH = 2
 
 
 def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Sentence:
-    """The settings of a sentence, out of all: " in all 4 settings of sink and daemon"; " (sink
-    null)" if they are all the settings with it; " (sink null; sink disk)"."""
+    """The settings that a sentence is about: " in all 4 settings of sink and daemon"; " (sink
+    null)" if they are all settings with this level; otherwise one by one, " (sink null; sink
+    disk)"."""
     if len(settings) == 1:
         return held_levels(settings[0])
     if len(settings) < len(every):
@@ -128,7 +130,7 @@ def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> S
 
 
 def _common(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Treatment:
-    """The levels that exactly these settings share; empty without any."""
+    """The levels that these settings share, if no other setting has all of them too; else empty."""
     first = settings[0]
     common = {
         factor: level
@@ -157,8 +159,8 @@ def value_range(values: Sequence[Number]) -> Number:
 
 
 def without_unit_of(number: Number, other: Number) -> str:
-    """A number that stands before another one, without its unit where that is the other's too:
-    "98.6 to 98.7 %", but "46 ms to 1.2 s"."""
+    """The first of two numbers, without its unit if both have the same: "98.6 to 98.7 %", but "46
+    ms to 1.2 s"."""
     text, _, unit = number.text.partition(NO_BREAK)
     return text if unit == other.text.partition(NO_BREAK)[2] else number.text
 
@@ -169,7 +171,7 @@ def within(title: str) -> str:
 
 
 def sentence_case(text: str) -> str:
-    """A phrase at the beginning of a sentence."""
+    """A phrase with a capital letter, for the beginning of a sentence."""
     return f"{text[:1].upper()}{text[1:]}"
 
 
@@ -191,7 +193,7 @@ def number_range(values: Sequence[int], source: str) -> Number:
 
 
 def alike(found: Iterable[_T], end: Callable[[_T], Hashable]) -> list[list[_T]]:
-    """Groups of things with equal `end`, one for each sentence, in the order of their first
+    """Groups of items with equal `end`, for one sentence per group, in the order of their first
     members."""
     groups: dict[Hashable, list[_T]] = {}
     for one in found:
@@ -208,7 +210,7 @@ class Point:
 
 
 def point(lead: str, sentences: Iterable[Sentence]) -> list[Point]:
-    """A list with the point, or an empty one without sentences."""
+    """A list with one point; empty if there are no sentences."""
     found = tuple(sentences)
     return [Point(lead, found)] if found else []
 

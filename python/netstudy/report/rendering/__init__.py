@@ -1,12 +1,12 @@
-"""Specifications and drawings as SVG and PNG, without a browser: by vl-convert.
+"""Draws charts as SVG, and SVG as PNG, with vl-convert, which needs no browser.
 
-Texts are measured in the fonts of vl-convert, so that a chart is the same on every machine. The
-machine's own fonts are only loaded for letters that these fonts lack, since a chart then takes
-twice as long.
+Texts are measured with the fonts of vl-convert, so that a chart is the same on every machine. The
+machine's fonts are loaded only for letters that these fonts lack, since they double the time for a
+chart.
 
-vl-convert takes half a second to start, ten times as long as for a chart: `drawn_beside` starts it
-in a copy of this process before there is anything to draw. It crashes on some texts. In the copy, a
-crash costs only the drawing that caused it, not the report.
+vl-convert takes half a second to start, ten times as long as a chart takes. Therefore
+`drawn_beside` starts it in a copy of this process before there is anything to draw. vl-convert
+crashes on some texts. In the copy, a crash loses only the drawing that caused it, not the report.
 """
 
 from __future__ import annotations
@@ -28,16 +28,18 @@ from netstudy.report.rendering.compact import compact
 PNG_SCALE = 2
 """Pixels of a PNG per unit of the drawing, for screens and slides."""
 _FONTS = "FONTCONFIG_FILE"
-"""The environment variable for fontconfig's file with the folders of fonts, which vl-convert reads
-once."""
+"""The environment variable with the path of fontconfig's file, which lists the folders of fonts;
+vl-convert reads it once."""
 _FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
-"""Folders of fonts on systems with fontconfig; on other systems they are always loaded."""
+"""Folders of fonts on systems with fontconfig. On other systems, the machine's fonts are always
+loaded."""
 _OTHER_SCRIPTS = re.compile("[\u0530-\u1dff\u2e80-\U0010ffff]")
-"""Letters beyond Latin, Greek and Cyrillic ones."""
+"""Letters of scripts other than Latin, Greek and Cyrillic."""
 
 Draw = Callable[[Sequence[str]], Callable[[], list[str]]]
-"""Begins to draw specifications as SVG text, or SVG text as PNG in base64; the function that it
-returns waits for the drawings, in the same order. A drawing that failed is `LOST`."""
+"""A function that begins to draw: specifications as SVG text, or SVG text as PNG in base64. It
+returns a function that waits for the drawings and returns them in the same order; a failed drawing
+is `LOST`."""
 LOST = ""
 
 _PLACES = re.compile(r' (?:d|transform|x|y|x1|x2|y1|y2|width|height)="[^"]*"')
@@ -45,8 +47,8 @@ _LONG = re.compile(r"\d+\.\d{3,}")
 
 
 def _rounded(attribute: re.Match[str]) -> str:
-    """Rounds coordinates to hundredths of a pixel: further digits are invisible, and take a tenth
-    of the page's size."""
+    """Rounds coordinates to hundredths of a pixel: further digits are invisible, but take up a
+    tenth of the page's size."""
     return _LONG.sub(lambda number: f"{float(number[0]):.2f}".rstrip("0").rstrip("."), attribute[0])
 
 
@@ -64,10 +66,10 @@ def png(drawing: str) -> bytes:
 
 @contextmanager
 def drawn_beside() -> Iterator[Draw]:
-    """Yields a function that draws in a copy of this process.
+    """Yields a function that draws in a forked copy of this process.
 
-    If vl-convert already runs in this process, it draws here: a forked copy has none of its threads
-    and could not draw (fork(2)).
+    If vl-convert already runs in this process, the function draws here instead: a fork has no copy
+    of vl-convert's threads and could not draw (fork(2)).
     """
     if _with_own_fonts.cache_info().currsize > 0:
         yield drawn_here
@@ -77,13 +79,13 @@ def drawn_beside() -> Iterator[Draw]:
 
 
 def drawn_here(wanted: Sequence[str]) -> Callable[[], list[str]]:
-    """Draws in this process, when the returned function is called; passes on the renderer's
-    exceptions."""
+    """Draws in this process, when the returned function is called. Exceptions of the renderer are
+    not caught."""
     return lambda: list(map(_rendered, wanted))
 
 
 def _drawn(wanted: str) -> str:
-    """The drawing, or `LOST`: an error of the renderer costs this drawing, not the report."""
+    """The drawing, or `LOST` if the renderer fails, so that an error loses only this drawing."""
     try:
         return _rendered(wanted)
     except Exception:
@@ -91,13 +93,13 @@ def _drawn(wanted: str) -> str:
 
 
 def _rendered(wanted: str) -> str:
-    """A specification as SVG text, SVG text as PNG in base64."""
+    """Draws a specification as SVG text, or SVG text as PNG in base64."""
     return svg(wanted) if wanted.startswith("{") else b64encode(png(wanted)).decode()
 
 
 def _one_by_one(wanted: Sequence[str]) -> list[str]:
-    """Draws one by one, after one of the drawings crashed a copy; after each failure, a new copy
-    draws the rest."""
+    """Used after one of several drawings crashed the copy: draws one by one, and starts a new copy
+    after each failure."""
     found: list[str] = []
     while len(found) < len(wanted):
         with beside(_start, _drawn, lambda pieces: [LOST] * len(pieces)) as draw:
@@ -114,7 +116,7 @@ def _start() -> None:
 
 
 def _renderer(text: str) -> ModuleType:
-    """vl-convert with fonts for a text."""
+    """vl-convert, with the fonts that a text needs."""
     found = _with_own_fonts()
     if _OTHER_SCRIPTS.search(text):
         _add_fonts_of_the_machine()

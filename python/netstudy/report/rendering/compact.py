@@ -1,9 +1,10 @@
-"""Shortens Vega's drawings: a report has dozens of them, each for wide and narrow pages.
+"""Shortens the SVG of Vega's drawings, since a report has dozens of them, each for wide and narrow
+pages.
 
-The drawing looks the same. Vega marks every group for scripts and for screen readers; a static
-drawing is one image with one text, so these marks are removed. Attributes that all children of a
-group repeat are written once, at the group; lines that look the same become one path; groups
-without an effect are removed.
+The drawing looks the same. Vega gives every group attributes for scripts and screen readers. A
+static drawing is one image with one description, so these attributes are removed. Attributes that
+are the same in all children of a group are written once, at the group. Lines that look the same
+become one path. Groups without any effect are removed.
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ _GROUP = f"{{{_SVG}}}g"
 _PATH = f"{{{_SVG}}}path"
 _MARKS = {"role", "aria-hidden", "aria-roledescription", "aria-label", "pointer-events"}
 _KEPT_CLASSES = ("role-mark", "role-title")
-"""Classes that are kept, so that a reader's own style sheet or a test can find the data and the
+"""Classes that are kept, so that a reader's style sheet or a test can find the data and the
 titles."""
 _DEFAULTS = {("opacity", "1"), ("x2", "0"), ("y2", "0"), ("transform", "translate(0,0)"), ("d", "")}
-"""Attributes with their default values."""
+"""Attributes that have their default values, so they can be left out."""
 _INHERITED = (
     "fill",
     "font-family",
@@ -35,13 +36,14 @@ _INHERITED = (
     "stroke-width",
     "text-anchor",
 )
-"""Presentation attributes that children take from a group (SVG 2, appendix "Property index")."""
+"""Presentation attributes that children inherit from a group (SVG 2, appendix "Property index")."""
 _LINE = f"{{{_SVG}}}line"
 _PLACE = re.compile(r"translate\((-?[\d.]+),(-?[\d.]+)\)")
 _CIRCLE = re.compile(r"M([\d.]+),0A\1,\1,0,1,1,-\1,0A\1,\1,0,1,1,\1,0")
-"""A circle about the origin, as two arcs."""
+"""A path that draws a circle around the origin as two arcs."""
 _OF_ONE_GROUP = {"class", "clip-path", "opacity"}
-"""Attributes of a group as a whole; a group with one is not merged with another."""
+"""Attributes that apply to a group as a whole; a group with one of them is not merged with another
+group."""
 
 
 def compact(drawing: str) -> str:
@@ -100,8 +102,8 @@ def _is_hidden(node: ET.Element) -> bool:
 
 
 def _unwrap_children(node: ET.Element) -> None:
-    """Replace groups without attributes by their children, and merge a group with an only child
-    that is a group."""
+    """Replace groups without attributes by their children. If the only child of a group is a group,
+    merge both."""
     node[:] = list(_unwrapped(node))
     if len(node) != 1 or node[0].tag != _GROUP:
         return

@@ -21,7 +21,7 @@ PAGES: Final[dict[str, WorkloadPage]] = {
     "transactions": TRANSACTIONS,
     "published": PUBLISHED,
 }
-"""Kind -> its text and its picture."""
+"""Kind of workload -> its text and its picture."""
 
 
 def page_of(workload: WorkloadAnalysis) -> WorkloadPage:

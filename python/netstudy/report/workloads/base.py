@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Illustration:
-    """A drawing of a workload's operation."""
+    """A drawing of the work that a workload does."""
 
     svg: Callable[[Sequence[Run]], str]
     alt: Callable[[Sequence[Run]], str]
@@ -37,48 +37,51 @@ class WorkloadPage:
     """The text and the picture of a workload."""
 
     description: Callable[[Sequence[Run]], list[Sentence]]
-    """Describes what a run does, from the plan."""
+    """Sentences, made from the plan, that describe the work of a run."""
     senders: str
-    """The hosts whose retransmitted segments are counted."""
+    """A phrase for the hosts whose retransmitted segments are counted."""
     illustration: Illustration | None = None
     """The description as a drawing; None: there is none."""
     waits_at_once: Sentence = NOTHING
-    """The reason why waits can add up to more than the lost time."""
+    """Why waits for timeouts can add up to more than the delay, as the end of a sentence."""
     sized: Sentence = _MESSAGES
-    """The part of the workload that is not scaled with link rates."""
+    """Which sizes of the workload are not scaled with link rates."""
     methods: Callable[[StudyResult], list[Sentence]] | None = None
-    """Methods for its values, if these are not from runs of a testbed."""
+    """The sentences on methods, for values that do not come from runs of a testbed."""
     provenance: Callable[[StudyResult], Sentence] | None = None
-    """The source of its values, if it is not a testbed."""
+    """The source of the values, if they do not come from a testbed."""
     single: Callable[[int, int], Sentence] | None = None
-    """A sentence on the number of cells with a single value, if values are not from runs."""
+    """A sentence on the number of cells with a single value, for values that do not come from
+    runs."""
     tables: Callable[[Sequence[CellRow], str], list[Table]] | None = None
-    """Further tables for the cells of a test case; the second argument begins their ids."""
+    """Further tables on the cells of a test case; the second argument is the beginning of the
+    tables' ids."""
     tables_heading: str = ""
     """The heading above these tables."""
     one_observation: Sentence | None = None
-    """A sentence that two metrics with a fixed product are one observation."""
+    """A sentence that says that two metrics with a constant product are only one observation."""
 
 
 DRAWN_HOSTS = 4
-"""The most hosts of a role that are drawn one by one; dots stand for more."""
+"""Up to this many hosts of a role are drawn one by one; dots stand for the others."""
 BAR_FILLS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def texts(found: Iterable[str]) -> str:
-    """Each text once: a, b or c."""
+    """The texts as a list, without repetitions: "a, b or c"."""
     return listed(list(dict.fromkeys(found)), last="or")
 
 
 def span(values: Iterable[int]) -> str:
-    """One number, or the lowest and the highest."""
+    """A single number, or the lowest and the highest: "1 to 23"."""
     found = sorted(set(values))
     low, high = f"{found[0]:,}", f"{found[-1]:,}"
     return low if low == high else f"{low} to {high}"
 
 
 def role_name(run: Run, role: str) -> str:
-    """The common name of a role's members: their group, or the name of the first member."""
+    """The common name of a role's members: the group of the first member or, if it has none, its
+    name."""
     members = getattr(run.workload.roles, role)
     first = members[0].partition("@")[0]
     node = run.network.node(first)
@@ -86,18 +89,18 @@ def role_name(run: Run, role: str) -> str:
 
 
 def members(runs: Sequence[Run], role: str, noun: str) -> Sentence:
-    """The number of members of a role: 1 to 23 servers."""
+    """The number of members of a role: "1 to 23 servers"."""
     counts = [len(set(getattr(run.workload.roles, role))) for run in runs]
     return things(number_range(counts, f"{role}s of the plan"), noun)
 
 
 def agreeing(verb: str, subject: Sentence) -> Name:
-    """The verb after a number of members: 1 client sends, 2 clients send, 1 to 4 clients send."""
+    """The verb that agrees with a number of members: "1 client sends", "2 clients send"."""
     return Name(f"{verb}s" if str(subject).split()[:-1] == ["1"] else verb)
 
 
 def lasting(runs: Sequence[Run], kind: PhaseKind, noun: str) -> Sentence | None:
-    """The length of a phase: 1,000 iterations, or 60 s; None if no run has it."""
+    """The length of a phase: "1,000 iterations" or "60 s"; None if no run has this phase."""
     bounds = [bound for run in runs if (bound := run.until(kind)) is not None]
     counts = [bound.count for bound in bounds if isinstance(bound, UntilCount)]
     times = [bound.ns for bound in bounds if isinstance(bound, UntilTime)]
@@ -116,7 +119,7 @@ def duration_range(times_ns: Sequence[int], source: str) -> Number:
 
 
 def measured(runs: Sequence[Run], noun: str) -> Sentence:
-    """A run measures 60 s after 5 s of warm-up."""
+    """The beginning of a sentence: "A run measures 60 s after 5 s of warm-up"."""
     measure = lasting(runs, "measure", noun) or say("one phase")
     warm_up = lasting(runs, "warm-up", noun)
     if warm_up is None:
@@ -125,7 +128,7 @@ def measured(runs: Sequence[Run], noun: str) -> Sentence:
 
 
 def phase_line(runs: Sequence[Run], noun: str) -> str:
-    """`measured` as a line of a drawing."""
+    """The content of `measured` as a line of text in a drawing."""
     measure, warm_up = lasting(runs, "measure", noun), lasting(runs, "warm-up", noun)
     after = f", after {warm_up} of warm-up" if warm_up is not None else ""
     return f"{measure} a run{after}; not to scale"

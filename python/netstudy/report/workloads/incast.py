@@ -21,7 +21,7 @@ from netstudy.units import format_size
 from netstudy.wire import Incast, Run
 
 BARRIER = 396
-"""Position in the drawing at which the last block has arrived."""
+"""Position in the drawing of the time at which the last block has arrived."""
 
 
 def _work(run: Run) -> Incast:
@@ -43,8 +43,8 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _asked(runs: Sequence[Run], *, whole: str, striped: str) -> list[str]:
-    """Phrases for whole blocks from each server and for blocks striped over all servers, in the
-    order of the plan; `{}` in a phrase stands for the sizes."""
+    """`whole` for runs that ask each server for a whole block, and `striped` for runs with blocks
+    striped over all servers, in the order of the plan. `{}` is replaced by the sizes."""
     works = [_work(run) for run in runs]
     return [
         (striped if divided else whole).format(
@@ -55,7 +55,8 @@ def _asked(runs: Sequence[Run], *, whole: str, striped: str) -> list[str]:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """One iteration as a timeline: requests out, blocks back, the barrier, the next request."""
+    """Draws one iteration as a timeline: requests out, blocks back, the barrier, the next
+    requests."""
     client, servers = (role_name(runs[0], role) for role in ("client", "server"))
     most = max(len(run.workload.roles.server) for run in runs)
     lanes, notes = min(most, DRAWN_HOSTS), _workload_lines(runs)
@@ -93,14 +94,14 @@ def _draw_lane(drawing: Drawing, index: int, lanes: int, most: int, name: str) -
 
 
 def _draw_next(drawing: Drawing, lanes: int) -> None:
-    """The requests of the next iteration."""
+    """Draws the requests of the next iteration."""
     for index in range(lanes):
         drawing.arrow(412 + index * 9, 46, 412 + index * 9, 84 + index * 40)
     drawing.text(BARRIER + 6, 22, "again", size=13)
 
 
 def _workload_lines(runs: Sequence[Run]) -> list[str]:
-    """The lines below the drawing, short because it is narrow."""
+    """The lines of text below the drawing; they are short because the drawing is narrow."""
     requests = texts(format_size(_work(run).request_bytes) for run in runs)
     blocks = _asked(
         runs,

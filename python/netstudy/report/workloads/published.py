@@ -21,7 +21,7 @@ def _work(run: Run) -> Published:
 
 
 def _listed(sources: Iterable[str]) -> Name:
-    """Sources one after the other; there are commas inside of them."""
+    """The sources, separated by semicolons, since they contain commas."""
     return Name("; ".join(sources))
 
 
@@ -40,8 +40,8 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _methods(result: StudyResult) -> list[Sentence]:
-    """The methods for published values, whose runs are not known."""
-    # These sentences replace those on runs: nothing is known of warm-up, pooling or batches.
+    """The sentences on methods, for published values, whose runs are not known."""
+    # The usual sentences on runs do not apply: warm-up, pooling and batches are unknown.
     return [
         say(
             "Every value is taken from the source as it is printed. Where a cell has several "

@@ -49,7 +49,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
 
 
 def _when(works: Sequence[Request]) -> Sentence:
-    """Says whether the loop is closed or open: readers must know, since a closed loop hides
+    """Whether the loop is closed or open. Readers must know, because a closed loop hides
     waiting."""
     spaced = [work.every_ns for work in works if work.every_ns is not None]
     if spaced:
@@ -73,7 +73,7 @@ def _when(works: Sequence[Request]) -> Sentence:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """Requests going down and answers coming up on one connection."""
+    """Draws requests as arrows down and answers as arrows up, on one connection."""
     work = _work(runs[0])
     drawing = Drawing(480, 190)
     drawing.text(10, 50, role_name(runs[0], "client"), bold=True)

@@ -1,4 +1,5 @@
-"""Transactions in words, as a drawing of the tiers, and the statistics that generators print."""
+"""Transactions in words and as a drawing of the tiers, and tables with the statistics that load
+generators print."""
 
 from __future__ import annotations
 
@@ -89,7 +90,7 @@ _THINKING = {"fixed": "", "exponential": " on average, exponentially distributed
 
 
 def _when(works: Sequence[Transactions]) -> Sentence:
-    """Says whether the loop is closed or open: readers must know, since a closed loop hides
+    """Whether the loop is closed or open. Readers must know, because a closed loop hides
     slowness."""
     opened = [work.load for work in works if isinstance(work.load, OpenLoad)]
     if not opened:
@@ -181,7 +182,8 @@ def _one_observation(works: Sequence[Transactions]) -> Iterator[Sentence]:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """Generators, application and database from left to right, with the protocols between them."""
+    """Draws generators, application and database from left to right, with the protocols between
+    them."""
     tiers = _names(runs)
     drawing = Drawing(560, 175)
     width, gap, top = 124, 80, 30
@@ -201,7 +203,7 @@ def _illustration(runs: Sequence[Run]) -> str:
 
 
 def _both_ways(drawing: Drawing, left: float, right: float, y: float) -> None:
-    """A horizontal line with a head at either end."""
+    """Draws a horizontal arrow with a head at each end."""
     drawing.line(left + 4, y, right - 4, y)
     for x, back in ((left + 4, 6), (right - 4, -6)):
         drawing.line(x, y, x + back, y - 3.5)
@@ -260,7 +262,7 @@ def _tables(rows: Sequence[CellRow], key: str) -> list[Table]:
 
 
 def _stub(rows: Sequence[CellRow]) -> list[str]:
-    """Factors that distinguish the rows; all factors if there is only one row."""
+    """The factors that distinguish the rows; if none does, the first factor."""
     names = list(dict.fromkeys(name for row in rows for name in row.treatment))
     several = [name for name in names if len({row.treatment.get(name) for row in rows}) > 1]
     return several or names[:1]
@@ -271,7 +273,7 @@ def _head(row: CellRow, names: Sequence[str]) -> list[Value]:
 
 
 def _sum(row: CellRow, *columns: str) -> float | None:
-    """Sum of columns over all runs of a cell."""
+    """The sum of some columns over all runs of a cell; None if a value is missing."""
     values = [total(run, column) for run in row.runs for column in columns]
     known = [value for value in values if value is not None]
     return sum(known) if len(known) == len(values) else None
@@ -282,7 +284,7 @@ def _time(row: CellRow) -> float:
 
 
 def _statistics(rows: Sequence[CellRow], table_id: str) -> Table:
-    """The block that generators print, over all runs of a cell."""
+    """The statistics that generators print, summed over all runs of each cell."""
     names = _stub(rows)
     groups = (
         *map(Group, names),
@@ -337,7 +339,7 @@ def _bytes(value: float | None, source: str) -> Number | None:
 
 
 def _rounded(value: int) -> int:
-    """A number of bytes with four digits."""
+    """A number of bytes, rounded to four digits."""
     digits = len(str(value))
     return round(value, 4 - digits) if digits > 4 else value
 
@@ -346,7 +348,7 @@ _PERCENTILES = (("median", 0.5), ("p90", 0.9), ("p99", 0.99))
 
 
 def _operations(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
-    """The time of each operation, in the cell with the most transactions per second."""
+    """One row for each operation, from the cell with the most transactions per second."""
     row = max(rows, key=lambda one: (_sum(one, "completed") or 0.0) / (_time(one) or 1.0))
     where = treatment_text(row.treatment)
     lines = [
@@ -395,7 +397,7 @@ def _percentile(found: Histogram, q: float) -> float | None:
 
 
 def _errors(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
-    """Errors by operation and reason, if there are any."""
+    """A table of errors by operation and reason, if there are any."""
     counts: dict[tuple[str, str], int] = {}
     runs: dict[tuple[str, str], set[str]] = {}
     for row in rows:
@@ -407,7 +409,8 @@ def _errors(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
                 table.operation, table.reason, table.count, strict=True
             ):
                 counts[name, reason] = counts.get((name, reason), 0) + number
-                # One broken run can have thousands of errors, so runs are counted too.
+                # The number of runs is given too, because a single broken run can have thousands of
+                # errors.
                 runs.setdefault((name, reason), set()).add(run.run)
     if not counts:
         return

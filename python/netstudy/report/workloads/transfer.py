@@ -39,7 +39,7 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
     clients = members(runs, "client", "client")
     flows = number_range([work.flows for work in works], "flows of the plan")
     sizes = list(dict.fromkeys(work.size_bytes for work in works))
-    # A transfer without a size fills the whole phase, so none follows it.
+    # A transfer without a size lasts for the whole phase, so no other follows it.
     what = (
         say("one transfer that goes on until the phase ends")
         if sizes == [None]
@@ -89,7 +89,7 @@ _DATA_PATHS = {"copying": "by reads and writes", "sendfile": "by sendfile(2), wi
 
 
 def _files(works: Sequence[Transfer]) -> list[Sentence]:
-    """Source and destination of FTP files, and the server's data path."""
+    """A sentence on where FTP files come from and go to, and on how the server sends them."""
     ftp = [work.ftp for work in works if work.ftp is not None]
     if not ftp:
         return []
@@ -119,7 +119,7 @@ def _pause(works: Sequence[Transfer]) -> Sentence:
 
 
 def _illustration(runs: Sequence[Run]) -> str:
-    """Flows as bars between the lines of a client and its server."""
+    """Draws flows as bars between a line for the client and a line for its server."""
     work = _work(runs[0])
     flows = min(max(_work(run).flows for run in runs), len(BAR_FILLS))
     drawing = Drawing(480, 150 + flows * 22)
@@ -137,13 +137,14 @@ def _illustration(runs: Sequence[Run]) -> str:
 
 
 def _ends(run: Run) -> tuple[str, str]:
-    """The names of client and server; their roles if both are in one group of hosts."""
+    """The names of client and server; "client" and "server" if both are in the same group of
+    hosts."""
     client, server = role_name(run, "client"), role_name(run, "server")
     return ("client", "server") if client == server else (client, server)
 
 
 def _draw_flow(drawing: Drawing, y: int, index: int, *, endless: bool) -> None:
-    """One bar up to the end for an endless flow, else three bars of equal size."""
+    """Draws one long bar for a flow without an end, else three bars of equal size."""
     bars = (
         [(124, 470)] if endless else [(124 + n * 116 + index * 7, 226 + n * 116) for n in (0, 1, 2)]
     )

@@ -1,8 +1,8 @@
 """Checks of a study as a whole: consistency between its parts.
 
-Each part's own model has checked its shape before. Here: references resolve to valid levels,
-holes and comparisons name existing levels, links join existing hosts, profiles exist, figures
-show metrics that the study measures.
+The models have already checked each part by itself. The checks here are: references resolve to
+valid levels, holes and comparisons name existing levels, links join existing hosts, profiles exist,
+figures show metrics that the study measures.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from netstudy.study.selection import select
 from netstudy.study.treatments import count_treatments, treatments
 
 RUNS_MAX = 1_000_000
-"""The most runs of one plan: more would not fit into memory, and nobody would read them."""
+"""The most runs of a plan: more would not fit into memory, and nobody would read their results."""
 
 
 def design_problems(study: Study) -> Iterator[Problem]:
@@ -42,7 +42,7 @@ def reference_scope(study: Study) -> list[tuple[Path, Ref]]:
 
 def unused_problems(study: Study) -> Iterator[Problem]:
     """Factors that nothing refers to: their levels would repeat the same run. A factor with a
-    single level is a label."""
+    single level is exempt: it is a label."""
     refs = {ref.name for _, ref in reference_scope(study)}
     used = refs | {name.partition(".")[0] for name in refs}
     for factor in study.factors.values():
@@ -59,7 +59,7 @@ def unused_problems(study: Study) -> Iterator[Problem]:
 
 
 def _set_by_variants(study: Study) -> set[str]:
-    """Names of the references that variants put in the place of values."""
+    """Names of the references that variants set as values."""
     return {
         name
         for variant in study.testbeds.values()
@@ -69,7 +69,7 @@ def _set_by_variants(study: Study) -> set[str]:
 
 
 def unused_field_problems(study: Study) -> Iterator[Problem]:
-    """Fields of levels that no reference uses, variants included, each at its first place. A
+    """Fields of levels that no reference uses, not even one in a variant; each is reported once. A
     factor with a single level is exempt: its fields are labels."""
     used = {ref.name for _, ref in reference_scope(study)} | _set_by_variants(study)
     seen: set[str] = set()
@@ -158,8 +158,8 @@ def _hole_problems(study: Study, case: Case) -> Iterator[Problem]:
 
 
 def _growth_problems(study: Study, case: Case) -> Iterator[Problem]:
-    """Only one factor of a case may grow, and only if chance can be ruled out as the cause of a
-    gain."""
+    """Only one factor of a case may grow, and only if replicates or a noise margin can show whether
+    a gain is real."""
     first = case.growing
     if first is None:
         return
@@ -223,8 +223,9 @@ def _nearest_reference(name: str, owners: dict[str, list[str]]) -> str:
 
 
 def _owners(study: Study) -> dict[str, list[str]]:
-    """Name that a reference may use -> the unambiguous names that it may mean. The name of a
-    factor always means its level; a field of that name is reached only by its full name."""
+    """Name in a reference -> the unambiguous names that it may stand for. The name of a factor
+    always stands for its level; a field with the same name as a factor must be written as
+    `factor.field`."""
     owners: dict[str, list[str]] = {}
     for factor in study.factors.values():
         owners.setdefault(factor.name, []).append(factor.name)
@@ -239,7 +240,8 @@ def _owners(study: Study) -> dict[str, list[str]]:
 def _level_problems(
     study: Study, case: Case, path: Path, ref: Ref, owner: str
 ) -> Iterator[Problem]:
-    """Levels of one case that a reference cannot use: absent, or of the wrong kind."""
+    """Levels of one case that a reference cannot use, because they are missing or of the wrong
+    kind."""
     name, _, key = owner.partition(".")
     user = ".".join(str(part) for part in path)
     factor = case.factor(name)

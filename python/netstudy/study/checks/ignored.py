@@ -35,8 +35,8 @@ def ignored_problems(study: Study) -> Iterator[Problem]:
 
 
 def _namesake_problems(study: Study) -> Iterator[Problem]:
-    """Levels with the same name but different fields in two cases. A level that has only a name is
-    no problem: it takes the fields that the other case gives."""
+    """Levels with the same name but different fields in two cases. A level with only a name is
+    fine: it takes its fields from the other case."""
     said: dict[tuple[str, str], tuple[Case, FactorLevel]] = {}
     for case in study.cases:
         for factor in case.factors:
@@ -52,7 +52,7 @@ def _namesake_problems(study: Study) -> Iterator[Problem]:
 
 
 def _buffer_problems(study: Study) -> Iterator[Problem]:
-    """Driver buffers of links between two switches, where no driver is."""
+    """Driver buffers given for links between two switches, which have no driver."""
     switches = study.topology.all_switches.keys()
     for index, link in enumerate(study.topology.links):
         if link.buffers is not None and {end.group for end in link.between} <= switches:
@@ -61,7 +61,7 @@ def _buffer_problems(study: Study) -> Iterator[Problem]:
 
 
 def _zone_problems(study: Study) -> Iterator[Problem]:
-    """The same zone at both ends, with two interfaces of its host: a zone has only one of them."""
+    """The same zone in two roles with different interfaces: a zone has only one interface."""
     spec, kind = study.workload.spec, study.workload.kind
     groups: list[tuple[Path, Mapping[str, Place]]] = [(("workload", kind), spec.places)]
     for name, placed in study.topology.placement.items():
@@ -77,7 +77,7 @@ def _zone_problems(study: Study) -> Iterator[Problem]:
 
 
 def _poll_problems(study: Study) -> Iterator[Problem]:
-    """SNMP authentication without a user, and polls of a switch that has no SNMP at some level."""
+    """SNMP authentication without a user, and polls of a switch whose SNMP is off at some level."""
     for index, poll in enumerate(study.instruments):
         if not isinstance(poll, SnmpPoll):
             continue
@@ -93,7 +93,7 @@ def _poll_problems(study: Study) -> Iterator[Problem]:
 
 def _instrument_problems(study: Study) -> Iterator[Problem]:
     """Instruments that read the same counters as another instrument: a report can draw only one of
-    the two time series. One port may be read at a shorter interval than its whole switch."""
+    the two time series. A single port of a switch may be read in addition to the whole switch."""
     for (first, one), (index, other) in combinations(enumerate(study.instruments), 2):
         key, *_ = read = _read_by(other)
         if _read_by(one) == read:
@@ -102,7 +102,8 @@ def _instrument_problems(study: Study) -> Iterator[Problem]:
 
 
 def _read_by(instrument: Instrument) -> tuple[str, str, str | None]:
-    """The key of an instrument, the host or switch that it reads, and one port if not all."""
+    """The key of an instrument, the host or switch that it reads, and the port if it reads only
+    one."""
     match instrument:
         case SnmpPoll():
             return "snmp", instrument.snmp, instrument.port
@@ -123,7 +124,8 @@ def _levels_of(study: Study, value: object) -> Iterator[tuple[Path, object]]:
 
 
 def unmatched_hole_problems(study: Study) -> Iterator[Problem]:
-    """Holes of a file that leave out nothing: factors that vary together never have such levels."""
+    """Holes in a study file that exclude no treatment, for example levels that zipped factors never
+    have together."""
     for case in study.cases:
         for index in range(len(case.holes)):
             if not hole_matches(case, index):
@@ -132,8 +134,9 @@ def unmatched_hole_problems(study: Study) -> Iterator[Problem]:
 
 
 def varying_fixed_problems(study: Study) -> Iterator[Problem]:
-    """Factors that a file both varies and holds fixed, if it has no cases: with cases, another case
-    could hold them. A factor varied by a variant or an option replaces the fixed level."""
+    """Factors that a study file without cases both varies and fixes; with cases, another case could
+    use the fixed level. If a variant or an option varies the factor, the fixed level is replaced,
+    which is fine."""
     for name in study.file.fixed if not study.file.cases else ():
         if name in study.file.factors:
             message = "is also in factors; keep one of the two"

@@ -24,7 +24,7 @@ _MEASURED_BY: Final = {
     "probe": "a probe next to it (workload.probe)",
     "tcp": "a sampler of its connections (tcp in instruments)",
 }
-"""Instruments other than the workload itself, as messages call them."""
+"""Source of metrics other than the workload -> description of the source in messages."""
 
 
 def metric_problems(study: Study, path: Path, name: MetricName) -> Iterator[Problem]:
@@ -81,7 +81,8 @@ def _at_node(study: Study, name: MetricName, scope: Scope) -> str | None:
 
 
 def _is_endpoint(study: Study, node: str) -> bool:
-    """A group, one of its hosts such as client-3, or a zone such as a.zone1."""
+    """Whether the node is a host group, a host of a group such as client-3, or a zone such as
+    a.zone1."""
     groups = study.topology.groups
     host, _, zone = node.partition(".")
     group, _, number = host.rpartition("-")
@@ -91,8 +92,8 @@ def _is_endpoint(study: Study, node: str) -> bool:
 
 
 def _towards(study: Study, name: MetricName, scope: Scope, *, is_switch: bool) -> str | None:
-    """A port is named by the host group or switch that it leads to; the port of a host may also be
-    named by its interface."""
+    """The error message about the port in a metric's name, if any. A port has the name of the host
+    group or switch that it leads to; the port of a host may also have the name of its interface."""
     if scope.towards is None:
         if name.base == "port_mbps" and not _watches_port(study, scope):
             return f'"{name}": say which port, as in {scope.node}@server.port_out_mbps'
@@ -114,7 +115,7 @@ def _interfaces(study: Study, node: str) -> Iterable[str]:
 
 
 def _watches_port(study: Study, scope: Scope) -> bool:
-    """Whether instruments watch one port of a switch, which is then the default."""
+    """Whether instruments read exactly one port of a switch; it is then the default."""
     ports = {
         one.port
         for one in study.instruments
@@ -125,8 +126,8 @@ def _watches_port(study: Study, scope: Scope) -> bool:
 
 
 def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
-    """A statistic of a time series needs an instrument that samples it; only goodput is in the
-    workload's own records."""
+    """The error message if no instrument samples the time series that a statistic needs. Goodput
+    needs none: the workload itself records it."""
     if not name.needs_samples or name.base == "goodput_mbps":
         return None
     wanted: Mapping[str, bool] = {
@@ -152,10 +153,11 @@ def _sampled(study: Study, name: MetricName, scope: Scope) -> str | None:
 
 
 def _in_phase(study: Study, name: MetricName) -> str | None:
-    """The error message if the named phase has neither counters at its edges nor samples.
+    """The error message if the metric's phase has neither counters at its boundaries nor samples.
 
-    Counters are read when the idle phase, the measuring phase and the cool-down end, and when the
-    measuring phase begins; not when the run begins, nor between warm-up and stop.
+    Counters are read at the end of the idle phase, at the beginning and the end of the measuring
+    phase, and at the end of the cool-down; not at the beginning of the run, nor between warm-up and
+    stop.
     """
     procedure, phase = study.procedure, name.phase
     if phase == "measure" or phase in APPLICATION_PHASES:

@@ -14,7 +14,7 @@ from netstudy.wire import Level
 
 
 def cases_of(study: Study, name: str | None) -> Sequence[Case]:
-    """The case of that name; all cases if there is none of that name."""
+    """The case with this name; all cases if no case has this name."""
     found = [case for case in study.cases if case.name == name]
     return found or study.cases
 
@@ -30,7 +30,7 @@ def case_problems(study: Study, path: Path, name: str | None) -> Iterator[Proble
 def factors_problems(
     study: Study, path: Path, wanted: Iterable[str], cases: Sequence[Case]
 ) -> Iterator[Problem]:
-    """Factors that none of the cases has, in a list at `path`."""
+    """Unknown factors in a list at `path`: none of the cases has them."""
     names = factor_names(cases)
     for index, name in enumerate(wanted):
         if name not in names:
@@ -39,7 +39,7 @@ def factors_problems(
 
 
 def at_problems(study: Study, path: Path, name: str, level: Level) -> Iterator[Problem]:
-    """A factor that the study does not have, or a level that the factor does not."""
+    """A factor that the study does not have, or a level that the factor does not have."""
     if name not in study.factors:
         message = f'no factor "{name}"{did_you_mean(name, study.factors)}'
         yield study.document.problem(path, message, of_key=True)
@@ -66,6 +66,6 @@ def level_problems(
 
 
 def metrics_problems(study: Study, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
-    """Metrics that the study does not measure, in a list at `path`."""
+    """Metrics in a list at `path` that the study does not measure."""
     for index, metric in enumerate(metrics):
         yield from metric_problems(study, (*path, index), metric)

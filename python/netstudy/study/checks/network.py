@@ -115,7 +115,7 @@ def _watched_hosts(instrument: Instrument) -> list[tuple[str, str]]:
         case TcpSampler():
             return [("tcp", instrument.tcp)]
         case PortSampler():
-            return []  # a port may lead to another switch, which is no host group
+            return []  # a port may lead to another switch
 
 
 def _snmp_problems(study: Study, path: Path, name: str) -> Iterator[Problem]:
@@ -142,9 +142,8 @@ def _ports_problems(study: Study, path: Path, sampler: PortSampler) -> Iterator[
 
 
 def _linked(study: Study) -> dict[str, list[str]]:
-    """Switch -> the host groups and switches that it has links to, in any treatment.
-
-    The switch that the plan adds in front of the only interface of a host has its own name here.
+    """Switch -> the host groups and switches that it is linked to in any treatment. This includes a
+    switch that the plan adds where a single interface of a host has several links.
     """
     switches = study.topology.all_switches
     found: dict[str, list[str]] = {name: [] for name in switches}
@@ -161,7 +160,7 @@ def _linked(study: Study) -> dict[str, list[str]]:
 
 
 def _counts(study: Study, group: str) -> set[object]:
-    """How many hosts of a group there are, over all treatments."""
+    """The numbers of hosts that a group has in any treatment."""
     host = study.topology.groups.get(group)
     if host is None:
         return set()
@@ -178,7 +177,8 @@ def _profile_problems(study: Study, hardware: HardwareLibrary) -> Iterator[Probl
 
 
 def profiles_named(study: Study) -> Iterator[tuple[Kind, Path, str]]:
-    """Every profile that the study names over all levels, with its kind and its place."""
+    """Every profile that the study names at any level: the profile's kind, the place in the study,
+    and the name."""
     for kind, path, value in _profiles(study):
         for place, name in study.levels_at(path, value):
             yield kind, place, level_text(name)

@@ -61,7 +61,7 @@ def outcome_problems(study: Study) -> Iterator[Problem]:
 
 
 def _agreement_problems(study: Study, path: Path, name: MetricName | str) -> Iterator[Problem]:
-    """Tolerances for metrics that no run of the study measures: they could never be checked."""
+    """Tolerances for metrics that the study does not measure, which could never be checked."""
     if isinstance(name, MetricName):
         yield from metric_problems(study, path, name)
     else:
@@ -82,7 +82,8 @@ def reference_problems(study: Study) -> Iterator[Problem]:
 
 
 def _given_twice(files: Sequence[PublishedFile]) -> Iterator[Problem]:
-    """Values of one cell in two files; duplicates within a file are reported already."""
+    """Values that two files give for the same cell; duplicates within a file are reported
+    elsewhere."""
     seen: dict[tuple[object, ...], PublishedValue] = {}
     for value in (value for file in files for value in file.values):
         levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
@@ -106,7 +107,7 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
 
 
 def _growth_problems(study: Study) -> Iterator[Problem]:
-    """The metric that decides whether a growing factor goes on."""
+    """Problems of the metric that decides whether a factor grows further."""
     for case in study.cases:
         for factor in case.factors:
             if factor.growth and factor.growth.of is not None:
@@ -144,8 +145,8 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
     yield from case_problems(study, path, conclusion.case)
     for name, level in conclusion.at.items():
         yield from at_problems(study, (*path, "at", name), name, level)
-    # Kinds without a case here name nothing more. The base is checked only if its factor exists: a
-    # misspelt factor would otherwise be reported twice.
+    # The kinds that are not listed have no other names to check. The base is checked only if the
+    # factor exists: a misspelt factor would otherwise be reported twice.
     match conclusion:
         case Bottleneck():
             for name, candidate in conclusion.candidates.items():
@@ -173,7 +174,7 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
 
 
 def _candidate_problems(study: Study, path: Path, candidate: Candidate) -> Iterator[Problem]:
-    """A metric that is not measured, or a metric without a limit."""
+    """A candidate whose metric is not measured or has no limit."""
     metric = candidate.metric
     wrong = list(metric_problems(study, path, metric))
     yield from wrong
@@ -188,7 +189,8 @@ def _candidate_problems(study: Study, path: Path, candidate: Candidate) -> Itera
 
 
 def _condition_paths(study: Study, key: str, index: int) -> tuple[Path, Path]:
-    """The place of a condition, and of its text; in the short form both are the same."""
+    """The place of a condition and the place of its text; they are the same if the condition is
+    only text."""
     written = study.document.data[key]
     path: Path = (key, index) if isinstance(written, list) else (key,)
     item = written[index] if isinstance(written, list) else written
@@ -210,7 +212,7 @@ def _expectation_problems(study: Study, index: int, expected: Expectation) -> It
 def _chosen_problems(
     study: Study, path: Path, at: Mapping[str, Sequence[Level]]
 ) -> Iterator[Problem]:
-    """Unknown factors and levels among those at which a condition must hold."""
+    """Unknown factors and levels in the `at` of a condition."""
     for name, levels in at.items():
         if name not in study.factors:
             message = f'no factor "{name}"{did_you_mean(name, study.factors)}'

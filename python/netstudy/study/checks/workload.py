@@ -1,4 +1,4 @@
-"""Checks of the workload and of its phases."""
+"""Checks of the workload and of the phases in which it runs."""
 
 from __future__ import annotations
 

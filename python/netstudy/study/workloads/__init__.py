@@ -1,6 +1,6 @@
 """The `workload` of a study: the keys and checks of each kind, one file per kind.
 
-`Workload` is the one list of kinds. Other modules use the `Spec` of the study's kind.
+Only `Workload` lists the kinds; other modules use the `Spec` of the study's workload.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["WORDS", "Probe", "Spec", "Workload"]
 
 
 class Workload(Model):
-    """The work of the hosts: exactly one of the kinds, and optionally a probe."""
+    """The workload of the hosts: exactly one kind of workload, and optionally a probe."""
 
     incast: Incast | None = None
     """Synchronized reads."""
@@ -36,13 +36,15 @@ class Workload(Model):
     transactions: Transactions | None = None
     """Requests to an application."""
     probe: Annotated[Probe, Short("every", "a time such as 10 ms")] | None = None
-    """Latency under load: small requests on a connection of their own for each pair of the
-    workload, such as `probe: 10 ms`. With `procedure.idle` the idle network is probed first."""
+    """Measures latency under load, with small requests on a separate connection between each pair
+    of hosts of the workload: `probe: 10 ms`. With `procedure.idle`, the idle network is probed
+    first."""
 
     @model_validator(mode="before")
     @classmethod
     def _not_several(cls, value: object) -> object:
-        """Refuse a second kind before its keys are checked: a missing key is not the mistake."""
+        """Refuse a second kind of workload before its keys are checked: the mistake is not a
+        missing key."""
         found = [kind for kind in cls.kinds() if kind in value] if isinstance(value, dict) else []
         if len(found) > 1:
             raise cls._needs_one(found)
@@ -74,7 +76,7 @@ class Workload(Model):
 
     @property
     def spec(self) -> Spec:
-        """The keys of the kind."""
+        """The keys of the workload."""
         return next(iter(self._kinds.values()))
 
     @property
@@ -88,5 +90,5 @@ WORDS: Final[Mapping[str, MetricWords]] = {
     "probe": PROBE_WORDS,
     "tcp": TCP_WORDS,
 }
-"""Source of metrics -> its metrics and figures: a workload by its kind, the probe, the TCP
-sampler."""
+"""Source of metrics (kind of workload, probe or TCP sampler) -> the metrics and figures of this
+source."""

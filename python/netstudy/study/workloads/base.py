@@ -1,4 +1,4 @@
-"""The interface of workloads to the parts of a study that depend on none of them."""
+"""The interface that each kind of workload offers to the rest of a study."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class WorkloadMetric:
 
     text: str
     statistics: tuple[str, ...] = ()
-    """Statistics that may end its name; the mean always may."""
+    """Statistics with which the metric's name may end; the mean is always allowed."""
     samples: SamplesKept | None = None
-    """How records hold its samples, which give their distribution; None: records hold no
+    """How records keep the samples, from which the distribution is computed; None: records keep no
     samples."""
     by_second: bool = False
-    """Whether records hold it for each second, so that a time series can be drawn."""
+    """Whether records have the metric for each second, so that a time series can be drawn."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class MetricWords:
     sampler."""
 
     metrics: Mapping[str, WorkloadMetric]
-    """By the name without a statistic."""
+    """Name without a statistic -> metric."""
     figures: Mapping[str, str]
     """Name -> description of the figure, in the order of the metrics."""
 
@@ -52,7 +52,7 @@ LOSSES_PER_RUN: Final[Mapping[str, WorkloadMetric]] = {
     "retransmissions_per_run": WorkloadMetric("segments sent again"),
     "timeouts_per_run": WorkloadMetric("retransmission timers that fired"),
 }
-"""Metrics of losses in a whole run."""
+"""Metrics about losses in a whole run."""
 
 
 class Surroundings(Protocol):
@@ -60,68 +60,70 @@ class Surroundings(Protocol):
 
     @property
     def document(self) -> Document:
-        """Its file."""
+        """The study's file."""
 
     @property
     def topology(self) -> Topology:
-        """Its hosts, links and switches."""
+        """The study's hosts, links and switches."""
 
     @property
     def procedure(self) -> Procedure:
-        """The phases of its runs."""
+        """The phases of the study's runs."""
 
     @property
     def was_carried_out(self) -> bool:
-        """Whether it comes from a results folder."""
+        """Whether the study comes from a results folder."""
 
     def levels_at(self, path: Path, value: Level | Ref | None) -> Iterator[tuple[Path, Level]]:
-        """The values that a reference in the file takes over all levels, each with its place."""
+        """The values that a reference has at any level, each with the place that gives the
+        value."""
 
 
 class Spec(Model):
     """A workload as a study writes it."""
 
     words: ClassVar[MetricWords]
-    """Its metrics, and the figures that show them."""
+    """The workload's metrics, and the figures that show them."""
     counted: ClassVar[str | None] = None
-    """The key for the number of measured iterations, transfers or requests; None: it has none."""
+    """The key for the number of measured iterations, transfers or requests; None: there is no such
+    key."""
     timed: ClassVar[bool]
-    """Whether its warm-up and its measuring phase may last for a time."""
+    """Whether warm-up and measuring phase may have a fixed duration."""
     one_client: ClassVar[bool] = False
-    """Whether it has a single client."""
+    """Whether the workload has a single client."""
     has_application: ClassVar[bool] = False
-    """Whether it has an application, whose data are loaded and reset."""
+    """Whether the workload has an application, with data that are loaded and reset."""
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """Key -> the hosts that it names."""
+        """Key of the workload -> the hosts that this key gives."""
         return {}
 
     @property
     def applications(self) -> Mapping[str, str | Ref | None]:
-        """Key -> the profile of an application that it names."""
+        """Key of the workload -> the application profile that this key gives."""
         return {}
 
     @property
     def starts(self) -> tuple[str, ...]:
-        """The study's own program that real testbeds start in each run, with its arguments; empty:
-        none."""
+        """The program, given in the study, that real testbeds start in each run, with its
+        arguments; empty: none."""
         return ()
 
     @property
     def load(self) -> object:
-        """The setting of the load per host, such as a number of users; None: only the number of
-        hosts sets the load."""
+        """The setting of the load per host, such as a number of users; None: the load depends only
+        on the number of hosts."""
         return None
 
     @property
     def sample_bytes(self) -> int | None:
-        """Payload of one sample, once all references are resolved; None: samples have no fixed
-        size."""
+        """Payload of one sample. All references must have been resolved. None: samples have no
+        fixed size."""
         return None
 
     def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
-        """Its problems in this study; `path` is its place."""
+        """Problems of the workload in this study; `path` is the workload's place in the file."""
         for key, place in self.places.items():
             if wrong := study.topology.no_place(place):
                 yield study.document.problem((*path, key), wrong)

@@ -1,4 +1,5 @@
-"""Incast: one client asks several servers at once and waits for every answer before it goes on."""
+"""Incast: one client asks several servers at once and waits for all answers before the next
+request."""
 
 from __future__ import annotations
 
@@ -88,14 +89,14 @@ class Incast(Spec):
     servers: PlaceValue = Place("server")
     """The hosts that answer."""
     block: Size
-    """Size of a response. Not striped: of each server. Striped: of all servers together."""
+    """Size of the response of each server; if striped, the size of all responses together."""
     striped: Switched = False
     """Whether the block is divided over the servers."""
     iterations: Count
-    """Iterations that are measured."""
+    """Number of iterations that are measured."""
     warmup: Count0 = 0
-    """Warm-up iterations, which no instrument counts. Use at least 10: congestion windows carry
-    over from one iteration to the next."""
+    """Number of warm-up iterations, which are not measured. Use at least 10: congestion windows
+    carry over from one iteration to the next."""
     request: RequestSize = 64
     """Size of the request to a server."""
     spacing: Delay = 0
@@ -103,7 +104,7 @@ class Incast(Spec):
     jitter: Annotated[Jitter, Word("none", "a map such as {exponential: 75 us}")] = Jitter(
         none=True
     )
-    """Delay between a server's receipt of a request and its first byte."""
+    """Delay between the arrival of a request at a server and the first byte of the response."""
 
     @property
     def places(self) -> Mapping[str, Place]:

@@ -13,7 +13,7 @@ class Probe(Model):
     """Small requests at a fixed interval: the latency that other traffic sees under this load."""
 
     every: Interval
-    """Time from one request to the next, answered or not."""
+    """Time from one request to the next, whether or not the first is answered."""
     request: PositiveSize = 64
     """Size of a request."""
     response: PositiveSize = 64

@@ -56,8 +56,8 @@ class Request(Spec):
     clients: PlaceValue = Place("client")
     """The hosts that ask."""
     servers: PlaceValue = Place("server")
-    """The hosts that answer. The first client asks the first server, the second the second, and so
-    on; the smaller group is reused in turn."""
+    """The hosts that answer. The first client asks the first server, the second client the second
+    server, and so on; the smaller group is used again in turn."""
     request: PositiveSize = 64
     """Size of a request."""
     response: PositiveSize = 64
@@ -65,17 +65,18 @@ class Request(Spec):
     connections: Count = 1
     """Connections of each pair."""
     outstanding: Count = 1
-    """Requests of a connection that may wait for their responses."""
+    """Number of requests on a connection that may wait for responses at the same time."""
     think: Pause = 0
     """Time between a response and the next request."""
     every: Interval | None = None
-    """An open loop: the interval of each connection's requests, answered or not. Without it a
-    closed loop, in which the next request waits for a response, so that slowness is hidden."""
+    """Makes an open loop: the interval between requests on each connection, whether or not they are
+    answered. By default, the loop is closed: the next request waits for a response, so that slow
+    responses reduce the load and are partly hidden."""
     requests: Count | None = None
-    """Number of measured requests of each connection; without it `procedure.measure` limits the
-    time."""
+    """Number of measured requests of each connection; by default, `procedure.measure` gives the
+    duration."""
     warmup: Count0 | None = None
-    """Warm-up requests of each connection, which no instrument counts."""
+    """Number of warm-up requests of each connection, which are not measured."""
 
     @property
     def load(self) -> object:

@@ -47,7 +47,7 @@ Engine = Annotated[str | Ref, Typed(Choice(("postgresql", "sqlite"), "a database
 Images = Annotated[int | Ref, Typed(Whole(0, 9))]
 
 DATABASE: Final = "db"
-"""The host group of the database, where a study does not name it."""
+"""The host group of the database if the study names none."""
 
 
 def http_url(text: str) -> SplitResult:
@@ -70,10 +70,10 @@ class Application(Model):
     start: tuple[WordsValue, ...] = ()
     """A program and its arguments: it is started and stopped on the application's host."""
     ready: WordsValue | None = None
-    """URL that answers with success once the program is ready; without it `url`."""
+    """URL that answers with success as soon as the program is ready; by default `url`."""
     url: WordsValue | None = None
     """URL of plain HTTP that users request, such as `http://app:8080/`. The program must listen on
-    its port."""
+    the port of this URL."""
 
     @model_validator(mode="after")
     def _is_one(self) -> Application:
@@ -95,14 +95,14 @@ class Application(Model):
 
 
 class PasswordPlace(Model):
-    """The place of the password of a database's role. A study never contains the password itself,
-    which would be in all copies of it."""
+    """Where to find the password of a database's role. A study never contains the password itself,
+    which would then be in all copies of the study."""
 
     env: WordsValue | None = None
     """An environment variable."""
     pgpass: WordsValue | None = None
-    """Absolute path of a password file of libpq (`host:port:database:user:password`), which nobody
-    else may read."""
+    """Absolute path of a password file of libpq (`host:port:database:user:password`), which must
+    not be readable for other users."""
 
     @model_validator(mode="after")
     def _is_one_place(self) -> PasswordPlace:
@@ -121,7 +121,7 @@ class BrokerageVariant(Model):
     pool: Count | None = None
     """Connections to the database."""
     images: Images = 0
-    """Images per page, each one more page element."""
+    """Images per page; each adds a page element."""
 
 
 def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
@@ -129,7 +129,7 @@ def _without(fields: Mapping[str, object], *names: str) -> dict[str, object]:
 
 
 class Costs(model_with(Model, _without(settings(wire.Costs), "threads", "pool_connections"))):  # type: ignore[misc]
-    """Costs of a page element in the simulator, as far as they differ from the profile's."""
+    """Costs of a page element in the simulator, as far as they differ from the profile."""
 
 
 OPERATIONS: Final = (
@@ -155,7 +155,8 @@ class OpenLoop(Model):
     arrivals: Arrivals = "poisson"
     """Distribution of the times between submissions."""
     users: Count = 1_000
-    """The most submissions in flight; further submissions are counted as not met."""
+    """The most submissions that may be in flight. Further submissions are not made, and are counted
+    as not met."""
 
 
 class ClosedLoop(Model):
@@ -179,7 +180,7 @@ class Population(Model):
 
 
 class Mix(Model):
-    """Shares of the operations; together 100 %."""
+    """Shares of the operations, together 100 %."""
 
     standard: WordFlag = False
     """The application's own mix."""
@@ -204,7 +205,7 @@ class Mix(Model):
 
     @property
     def shares(self) -> dict[str, float]:
-        """Percentage of each operation that is given."""
+        """Operation -> the percentage that the study gives for it."""
         given = self.model_dump(by_alias=True, exclude_none=True)
         return {name: share for name, share in given.items() if name != "standard"}
 
@@ -222,15 +223,15 @@ class OwnOperation(Model):
     """An operation of a program: one request."""
 
     share: PercentValue
-    """Its share of all operations; together 100 %."""
+    """Share of the operation; the shares of all operations are together 100 %."""
     get: WordsValue | None = None
-    """Path that is read."""
+    """Path of a GET request."""
     post: WordsValue | None = None
-    """Path that `body` is sent to."""
+    """Path of a POST request, which sends `body`."""
     body: WordsValue | None = None
     """The body of the request."""
     type: WordsValue | None = None
-    """Media type of the body; without it the type of HTML forms."""
+    """Media type of the body; by default, the type of HTML forms."""
 
     @model_validator(mode="after")
     def _is_one_request(self) -> OwnOperation:
@@ -362,46 +363,47 @@ class Transactions(Spec):
     application: Annotated[Application, Word("brokerage", "a program: {start: […], url: URL}")]
     """The brokerage, or a program: `{start: [nginx, …], url: http://app:8080/}`."""
     clients: PlaceValue | None = None
-    """The hosts that generate load; without it all hosts linked to the server's, except the
-    database's."""
+    """The host group that generates load. It may be left out if only one group remains without the
+    application's and the database's."""
     server: PlaceValue = Place("app")
     """The host of the application."""
     database: PlaceValue | None = None
-    """The host of its database; without it the host group `db`, if there is one."""
+    """The host of the application's database; by default, the host group `db`, if there is one."""
     engine: Engine = "postgresql"
-    """The brokerage's database: a server on the database's host, or a file on the application's."""
+    """The brokerage's database: a server on the database's host, or a file on the application's
+    host."""
     dsn: WordsValue | None = None
-    """An existing PostgreSQL server, in place of one of the run's own:
-    `postgresql://trade@/trade?host=/run/postgresql`. The server is on none of the study's hosts.
-    Each run fills and empties its database; a database with other tables is refused."""
+    """An existing PostgreSQL server, used in place of a server that the run starts:
+    `postgresql://trade@/trade?host=/run/postgresql`. The server is not on a host of the study. Each
+    run fills and empties the database; a database with other tables is refused."""
     password: PasswordPlace | None = None
-    """Place of the password of the DSN's role; not needed if the server asks for none."""
+    """Where to find the password of the role in the DSN; not needed if the server asks for none."""
     variant: Words | None = None
     """The build or release of the application, if the study compares several: one of `variants`, or
-    any other name for the same program with its usual settings, in place of a build that is not
-    available."""
+    any other name, which means the same program with the usual settings, used in place of a build
+    that is not available."""
     variants: dict[WordsValue, BrokerageVariant] = Field(default_factory=dict)
     """Named sets of the brokerage's settings."""
     threads: Count | None = None
-    """Threads of the application server; without it one per CPU, and in the simulator the number of
+    """Threads of the application server; by default one per CPU, and in the simulator the number in
     the model."""
     pool: Count | None = None
-    """Connections to the database; without it 16, and in the simulator the number of the model."""
+    """Connections to the database; by default 16, and in the simulator the number in the model."""
     mix: AnyMix = Mix(standard=True)
     """The operations and their shares. A program has operations of its own, such as
     `{start: {share: 100 %, get: /}}`."""
     open: OpenLoop | None = None
-    """Load by a rate. An open loop shows slow responses; a closed loop hides them, since its users
-    submit less while they wait."""
+    """Load given by a rate. An open loop shows slow responses; a closed loop hides them, since its
+    users submit less while they wait."""
     closed: ClosedLoop | None = None
-    """Load by a number of users."""
+    """Load given by a number of users."""
     population: Population = Population()
     """Contents of the database."""
     statistics: IntervalValue = 10_000_000_000
     """Time between two blocks of statistics of each generator."""
     model: Words | None = None
-    """A profile of the hardware library with the costs of a page element in the simulator; without
-    it the application's profile."""
+    """A profile of the hardware library with the costs of a page element in the simulator; by
+    default, the application's profile."""
     costs: Costs = Costs()
     """In the simulator: costs that differ from the profile's."""
 
@@ -411,7 +413,8 @@ class Transactions(Spec):
         return self.application.start
 
     def clients_of(self, topology: Topology) -> Place:
-        """The hosts that generate load. Raises ValueError if the study must name them."""
+        """The hosts that generate load. Raises ValueError if it is unclear which hosts these
+        are."""
         if self.clients is not None:
             return self.clients
         others = {self.server.group, getattr(self.database_of(topology), "group", None)}
@@ -439,13 +442,13 @@ class Transactions(Spec):
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """The places that the study names, and the server."""
+        """The places that the study gives, and the server, which has a default."""
         named = {"server": self.server, "clients": self.clients, "database": self.database}
         return {key: place for key, place in named.items() if place is not None}
 
     @property
     def applications(self) -> Mapping[str, str | Ref | None]:
-        """The profile of its costs."""
+        """The profile with the application's costs."""
         return {"model": self.model}
 
     def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
@@ -491,8 +494,8 @@ class Transactions(Spec):
                     yield study.document.problem(at, message)
 
     def _user_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
-        """More users at once than the brokerage has registered: each registered user has only one
-        session."""
+        """More simultaneous users than the brokerage has registered: each registered user has only
+        one session."""
         registered = self.population.users
         if not self.application.brokerage or isinstance(registered, Ref):
             return
@@ -525,7 +528,7 @@ class Transactions(Spec):
                 yield problem(where, f"is only for the host with the database's tables, {on}")
 
     def _engines(self, study: Surroundings, path: Path) -> list[tuple[Path, Level]]:
-        """The databases over all levels, each with its place."""
+        """The databases (`engine`) at all levels, each with its place in the file."""
         return list(study.levels_at((*path, "engine"), self.engine))
 
     def _hosts_of_data(self, study: Surroundings, engines: Iterable[Level]) -> set[str]:
@@ -537,7 +540,7 @@ class Transactions(Spec):
         return {(place or self.server).group for place in places}
 
     def _hosts_of_an_existing_database(self, study: Surroundings) -> Iterator[Problem]:
-        """Settings of a database's host where `dsn` names an existing database elsewhere."""
+        """Settings of a database's host although `dsn` gives an existing database elsewhere."""
         problem, groups = study.document.problem, study.topology.groups
         if DATABASE in groups and self.server.group != DATABASE:
             message = "dsn names a database outside of the study; leave this host out"
@@ -559,7 +562,7 @@ class Transactions(Spec):
 
     @property
     def load(self) -> object:
-        """The users of a closed loop, the rate of an open one."""
+        """The number of users of a closed loop, or the rate of an open loop."""
         if self.closed is not None:
             return self.closed.users
         return None if self.open is None else self.open.rate

@@ -49,7 +49,7 @@ DataPath = Annotated[
 
 class Transfer(Spec):
     """Each pair of client and server moves bytes, one transfer after the other, on connections that
-    stay open; files by FTP, on a data connection each."""
+    stay open. With FTP it moves files, each on a data connection of its own."""
 
     words: ClassVar[MetricWords] = MetricWords(
         metrics={
@@ -107,42 +107,43 @@ class Transfer(Spec):
     clients: PlaceValue = Place("client")
     """The hosts that ask for transfers."""
     servers: PlaceValue = Place("server")
-    """The hosts that they ask. The first client asks the first server, the second the second, and
-    so on; the smaller group is reused in turn."""
+    """The hosts that the clients ask. The first client asks the first server, the second client the
+    second server, and so on; the smaller group is used again in turn."""
     placement: Words | None = None
     """A placement of the topology that names both ends, in place of `clients` and `servers`."""
     protocol: Protocol = "tcp"
     """`tcp`: a request of some bytes, then the data, on a connection of its own that stays open.
-    `ftp`: files by the file transfer protocol; each flow is a session that logs in before the
+    `ftp`: files by the file transfer protocol. Each flow is a session that logs in before the
     warm-up, and each transfer has a passive data connection of its own."""
     direction: Direction = "get"
     """`get`: from the server; `put`: to the server; `both` ways at once on the same connection."""
     size: PositiveSize | None = None
-    """Bytes of a transfer, each way; without it a transfer goes on for as long as
-    `procedure.measure` says."""
+    """Bytes of a transfer, in each direction; by default, a transfer lasts as long as
+    `procedure.measure`."""
     flows: Count = 1
-    """Connections of each pair, all at once."""
+    """Number of connections of each pair, all used at the same time."""
     repeats: Count | None = None
-    """Number of measured transfers of each flow, one after the other; without it and without
-    `procedure.measure` one transfer."""
+    """Number of measured transfers of each flow, one after the other; by default one, unless
+    `procedure.measure` gives a duration."""
     warmup: Count0 | None = None
-    """Warm-up transfers of each flow, which no instrument counts."""
+    """Number of warm-up transfers of each flow, which are not measured."""
     pause: Pause = 0
-    """Time between the end of a transfer and the next of the same flow."""
+    """Time between the end of a transfer and the start of the next one of the same flow."""
     request: PositiveSize = 64
-    """Size of the request for a transfer, and of the answer that confirms one; FTP has its own."""
+    """Size of the request for a transfer, and of the answer that confirms a transfer; FTP has its
+    own messages."""
     from_: Source | None = Field(default=None, alias="from")
     """Where the sender of an FTP transfer has the file. `ram`: on a RAM disk. `cache`: on a disk
     and in the page cache, which is checked. `disk`: on a disk, from which each transfer reads it.
-    Without it the bytes are generated in memory."""
+    By default, the bytes are generated in memory."""
     to: Sink = "null"
     """Where the receiver of an FTP transfer puts the file. `ram`: on a RAM disk. `disk`: on a disk.
     `synced disk`: on a disk, with fsync before the transfer ends, which then lasts longer. `null`:
     nowhere."""
     data_path: DataPath | None = Field(default=None, alias="data path")
-    """How the sender of an FTP transfer, the server of a get and the client of a put, sends the
-    file: `copying` reads it and writes it to the socket, `sendfile` has the kernel send it; without
-    it, `copying`."""
+    """How the sender of an FTP transfer (the server of a get, the client of a put) sends the file:
+    `copying`, the default, reads it and writes it to the socket; with `sendfile`, the kernel sends
+    it."""
 
     @property
     def load(self) -> object:
@@ -151,7 +152,7 @@ class Transfer(Spec):
 
     @property
     def places(self) -> Mapping[str, Place]:
-        """The clients and the servers, unless a placement says where both are."""
+        """The clients and the servers; empty if a placement gives both ends."""
         return {} if self.placement else {"clients": self.clients, "servers": self.servers}
 
     @property
@@ -162,7 +163,7 @@ class Transfer(Spec):
 
     def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Hosts or placements that do not exist, transfers without an end, and settings that have
-        no effect on these."""
+        no effect on transfers without an end."""
         yield from super().problems(study, path)
         known = study.topology.placement
         for place, name in study.levels_at((*path, "placement"), self.placement):

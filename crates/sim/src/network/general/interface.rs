@@ -1,6 +1,6 @@
-//! Interfaces of hosts. An interface that neither honours nor sends PAUSE frames and merges no
-//! segments has a closed form ([`Nic`]): its only events are segments that reach TCP. Any other
-//! interface is event-driven.
+//! Interfaces of hosts. An interface has a closed form ([`Nic`]) if it uses no PAUSE frames and
+//! does not merge segments. In this form, its only events are segments that reach TCP. Any other
+//! interface is event-driven at every step.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::wiring::InterfaceKind;
 
 /// An interface and its wire.
 pub(super) struct Interface<L> {
-    /// The wire on which the interface sends; none: its packets stay inside the host.
+    /// The wire on which the interface sends; none if its packets stay inside the host.
     pub(super) wire: Option<usize>,
     pub(super) form: Form<L>,
 }
@@ -33,20 +33,21 @@ pub(super) enum Form<L> {
 /// An interface in closed form.
 pub(super) struct Closed<L> {
     pub(super) nic: Nic<L>,
-    /// Time until the CPU gets a packet that stays inside the host.
-    pub(super) send_latency: Duration,
-    /// Segments on their way to TCP, and when they reach it.
-    pub(super) delivered: Ring<(Time, Packet)>,
-    /// Arrival times of future frames that will find the ring full; the counters already include
+    /// For packets that stay inside the host: the time from sending until the receiving CPU gets
     /// them.
+    pub(super) send_latency: Duration,
+    /// Segments that have yet to reach TCP, and when they will.
+    pub(super) delivered: Ring<(Time, Packet)>,
+    /// Arrival times of frames that will find the ring full. The counters of `nic` already include
+    /// these drops.
     ring_drops_ahead: VecDeque<Time>,
-    /// Frames for which the ring has room on arrival.
+    /// Received frames, without those that find the ring full.
     taken_in: Carried,
 }
 
 impl<L: Limits> Closed<L> {
-    /// Creates the interface. `cuts_through`: its frames cut through the switch at the far end of
-    /// its link.
+    /// Creates the interface. `cuts_through`: the switch at the other end of the link forwards
+    /// frames of this interface by cut-through.
     pub(super) fn new(kind: &InterfaceKind, cuts_through: bool, seed: &str) -> Self {
         Self {
             nic: Nic::new(kind, cuts_through, seed),
@@ -86,7 +87,7 @@ impl<L: Limits> Closed<L> {
         }
     }
 
-    /// Forgets the times of drops up to `now`, because the counters need them no longer.
+    /// Removes the times of drops up to `now`, which are no longer needed for counters.
     pub(super) fn forget_drops(&mut self, now: Time) {
         while self.ring_drops_ahead.front().is_some_and(|&at| at <= now) {
             self.ring_drops_ahead.pop_front();
@@ -121,12 +122,12 @@ impl<L: Limits> Interface<L> {
 /// An event-driven interface.
 pub(super) struct SteppedInterface {
     wire: PausingWire<Packet>,
-    /// Until when the frame on the wire counts as waiting: until its last bit has left or, with
-    /// cut-through, until the switch can judge it.
+    /// When the frame on the wire no longer counts as waiting: when its last bit has left or, with
+    /// cut-through, when the switch can judge the frame.
     on_wire_until: Time,
     /// Frames whose transmission has started.
     started: Carried,
-    /// Size of the last frame put on the wire.
+    /// Size of the frame whose transmission started last.
     last_bytes: u32,
     queue_frames: usize,
     send_latency: Duration,
@@ -139,18 +140,19 @@ pub(super) struct SteppedInterface {
     counters: NicCounters,
 }
 
-/// The next step of an interface. Steps due at the same time are taken in this order.
+/// The next step of an interface. If several steps are due at the same time, they are made in the
+/// order of these variants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Step {
     /// The CPU has handled a frame.
     Processed,
-    /// The interface has taken a frame in.
+    /// The interface has taken in a frame.
     TakenIn,
     /// A frame arrives.
     Arrive,
     /// A PAUSE frame arrives.
     Pause,
-    /// A PAUSE frame must be repeated.
+    /// The interface must repeat a PAUSE frame.
     Repeat,
     /// The CPU begins to poll.
     Poll,
@@ -168,8 +170,8 @@ pub(super) enum Happening {
     Delivered(Packet),
     /// This packet was dropped because the ring was full.
     RingDropped(Packet),
-    /// A frame leaves; its last bit is sent at `departs`, and the far end may judge it at `judged`
-    /// plus the link delay.
+    /// A frame leaves. Its last bit leaves at `departs`. A switch at the other end can judge the
+    /// frame at `judged` plus the link delay.
     Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
 }
 
@@ -206,7 +208,7 @@ impl SteppedInterface {
         self.wire.wire().link()
     }
 
-    /// Whether a segment can be sent at `now`. If not, counts a drop.
+    /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
         let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
         let room = waiting < self.queue_frames;
@@ -214,18 +216,18 @@ impl SteppedInterface {
         room
     }
 
-    /// Queues a segment of TCP. There must be room for it.
+    /// Queues a segment from TCP. The queue must have room for it.
     pub(super) fn send(&mut self, now: Time, packet: Packet) {
         self.counters.sent.count(packet.frame_bytes);
         self.wire.push(now + self.send_latency, packet.frame_bytes, packet);
     }
 
-    /// Adds a frame in flight whose last bit arrives at `at`.
+    /// Announces a frame whose last bit will arrive at `at`.
     pub(super) fn expect(&mut self, at: Time, packet: Packet) {
         self.arriving.push_back((at, packet));
     }
 
-    /// Adds a PAUSE frame in flight that arrives at `at`.
+    /// Announces a PAUSE frame that will arrive at `at`.
     pub(super) fn expect_pause(&mut self, at: Time, quanta: u16) {
         self.pauses.push_back((at, quanta));
     }
@@ -252,7 +254,8 @@ impl SteppedInterface {
     /// Makes the step that is due at `now`, which must be the time of [`Self::next_step`].
     pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
         match self.next().1 {
-            // The level of the ring falls only here, so only this step can end a pause.
+            // Only this step frees a place in the ring, so only here the level can fall far enough
+            // to end a pause.
             Step::Processed => {
                 self.receiver.processed(now, packets);
                 self.note_level(now);
@@ -287,7 +290,8 @@ impl SteppedInterface {
         if taken { Happening::None } else { Happening::RingDropped(packet) }
     }
 
-    /// Checks the level of the ring: the peer may have to pause or resume.
+    /// Checks the level of the ring, because the device at the other end of the link may have to
+    /// pause or resume.
     fn note_level(&mut self, now: Time) {
         self.wire.handle_level(now, || self.receiver.waiting() as u64);
     }

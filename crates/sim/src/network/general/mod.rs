@@ -1,21 +1,23 @@
-//! An event-driven network of any graph of hosts, zones, switches and direct links.
+//! An event-driven simulation of a network of hosts, zones and switches with any topology.
 //!
-//! An event is a step whose outcome can depend on other steps up to its time: a frame arrives at a
-//! switch, an egress chooses among held frames, a segment reaches TCP, a timer fires. A FIFO needs
-//! no events: the time at which a frame leaves an interface, a wire or an egress queue is known
-//! when the frame enters it. Links that may be paused and hosts that merge segments have no such
-//! closed form. Their interfaces and switches are event-driven at every step; others in the same
-//! network need not be.
+//! A step is an event if its outcome is not known before its time, because other steps can still
+//! change it: a frame arrives at a switch, an egress chooses among the frames that it holds, a
+//! segment reaches TCP, a timer fires. A FIFO needs no events: the time at which a frame leaves an
+//! interface, a wire or an egress queue is known when the frame enters it. At links that may be
+//! paused and hosts that merge segments, this time is not known in advance: the interfaces and
+//! switches at these links, and the interfaces of these hosts, are event-driven at every step.
+//! Others in the same network need not be.
 //!
-//! Each wire to a switch, each interface and each switch is one source of events. A source has at
-//! most one event in the schedule; its later events wait in a FIFO of the source. Hosts are never
-//! ahead of the clock, so counters are exact at any time.
+//! Each wire to a switch, each interface and each switch is one source of events. The schedule
+//! holds at most one event of each source; later events of a source wait in its own FIFO. In this
+//! network, hosts are never ahead of the clock, so counters are exact at any time.
 //!
 //! Events at equal times have this order: timers, choices and steps of switches, frames at
 //! switches, PAUSE frames at switches, interfaces (whose steps have their own order), and last the
-//! reading of counters. The ports of a switch, and the interfaces of a host, are ordered at random,
-//! anew for each time ([`tie_break_key`]), so none is preferred. Frames of one wire stay in order.
-//! The order among nodes does not matter, because a node never affects another node without delay.
+//! reading of counters. The order of the ports of a switch, and of the interfaces of a host, is
+//! random and drawn anew for each time ([`tie_break_key`]), so none of them is preferred. Frames of
+//! one wire stay in order. The order of events at different nodes does not matter, because a node
+//! can affect another node only after a delay.
 
 mod interface;
 mod packets;
@@ -67,9 +69,9 @@ struct Setup<'a> {
 struct Wire {
     link: Link,
     far: Far,
-    /// Frames in flight to a switch, and when the switch can judge them.
+    /// Frames in flight to the switch at the far end, and when the switch can judge them.
     on_the_way: Ring<(Time, Packet)>,
-    /// PAUSE frames in flight to a switch, and when they arrive.
+    /// PAUSE frames in flight to the switch at the far end, and when they arrive.
     pauses: Ring<(Time, u16)>,
     /// Frames that the switch at the far end has judged.
     judged: Carried,
@@ -79,7 +81,8 @@ struct Wire {
 /// The far end of a wire.
 #[derive(Clone, Copy)]
 enum Far {
-    /// A port of a switch. If `cuts_through`, frames are judged before their last bit has arrived.
+    /// A port of a switch. If `cuts_through`, frames from this wire are judged before their last
+    /// bit has arrived.
     Switch { switch: u32, port: u32, cuts_through: bool, source: u32 },
     /// An interface.
     Interface(u32),
@@ -96,11 +99,12 @@ enum Source {
     Pause(u32),
     /// A segment reaches TCP, or an interface makes a step.
     Interface(u32),
-    /// The host of an interface has finished one stage of a packet.
+    /// At the host of this interface, a packet has finished this stage.
     Work(u32, Stage),
 }
 
-/// The classes of events at the same time: the upper bits of a key, above the bits of [`tie_break_key`].
+/// The order of kinds of event at equal times. It is in the upper bits of a key, above the bits of
+/// [`tie_break_key`].
 const CLASS_SHIFT: u32 = 30;
 const FRAMES: u32 = 1 << CLASS_SHIFT;
 const PAUSES: u32 = 2 << CLASS_SHIFT;
@@ -111,34 +115,34 @@ fn key(class: u32, time: Time, port: usize, salt: u64) -> u32 {
     class | tie_break_key(time, port, salt).0 >> (u32::BITS - CLASS_SHIFT)
 }
 
-/// A network with the limits `L` of interfaces.
+/// The event-driven network; `L` are the limits of its interfaces.
 pub(crate) struct General<L, O> {
     now: Time,
     schedule: Schedule,
     sources: Box<[Source]>,
     packets: Packets,
-    /// The interface of each end, by [`EndIndex`].
+    /// For each [`EndIndex`], the number of the interface that this end of the connection uses.
     interface_of: Box<[u32]>,
     interfaces: Box<[Interface<L>]>,
-    /// The number of the source of interface 0. The sources of the other interfaces follow.
+    /// Interface i is the source with the number `first_interface_source` + i.
     first_interface_source: usize,
     wires: Box<[Wire]>,
     switches: Box<[Switch]>,
     /// Seed of the order of a host's interfaces at equal times.
     salt: u64,
     sent_inside: u64,
-    /// Nodes of the hosts with connections between their own processes, in the order of the
-    /// interfaces inside of hosts.
+    /// Nodes of the hosts that have connections between their own processes. They are in the order
+    /// of the interfaces without a wire.
     hosts_inside: Box<[usize]>,
-    /// Only used if hosts have stations: `work` by interface, `meters` by end.
+    /// `work` has an entry for each interface, `meters` for each end of a connection. Both are used
+    /// only if hosts have stations.
     work: Box<[Option<InterfaceWork>]>,
     meters: Box<[Meter]>,
     tracer: O,
 }
 
 impl<L: Limits, O: Tracer> General<L, O> {
-    /// The network of a run with the seed `seed`. With `all_steps`, every hop is event-driven,
-    /// which does not change results.
+    /// The network of a run. With `all_steps`, every hop is event-driven; the results are the same.
     pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, tracer: O) -> Self {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
@@ -195,7 +199,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
             let (host, timer) = hosts.next_timer();
             let (source, event) = self.schedule.earliest();
             let read = hosts.measure().due();
-            // A step that a switch could not make during a pause may be due in the past.
+            // If a switch could not make a step during a pause, the time of this step may be in the
+            // past.
             self.now = self.now.max(timer.min(event).min(read));
             if timer <= self.now {
                 hosts.measure().check_progress(self.now)?;
@@ -228,8 +233,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- wires
 
-    /// Puts a frame on a wire; its last bit leaves at `departs`. A switch at the far end can judge
-    /// it at `judged` plus the propagation delay.
+    /// Puts a frame on a wire. Its last bit leaves at `departs`. A switch at the far end can judge
+    /// the frame at `judged` plus the propagation delay.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
         let far = self.wires[wire].far;
@@ -242,7 +247,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Passes a frame to an interface; its last bit leaves the other end of the link at `departs`.
+    /// Passes a frame to the interface that receives it. Its last bit leaves the other end of the
+    /// link at `departs`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn receive(&mut self, interface: usize, departs: Time, packet: Packet) {
         match &mut self.interfaces[interface].form {
@@ -265,8 +271,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Drops a frame for which the ring of an interface in closed form will have no room when it
-    /// arrives, a propagation delay after `departs`.
+    /// Drops a frame that will find the ring of an interface in closed form full. The frame would
+    /// arrive one propagation delay after `departs`.
     #[cold]
     #[inline(never)]
     fn drop_at_ring(&mut self, interface: usize, departs: Time, packet: &Packet) {
@@ -281,7 +287,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- switches
 
-    /// Handles the arrival of the first frame in flight on a wire at its switch.
+    /// Handles the arrival of a wire's first frame at the switch at its far end.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn judge<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, wire: usize) {
         let Self { wires, switches, schedule, .. } = self;
@@ -343,7 +349,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             Verdict::Departs(departs) | Verdict::Marked(departs) => {
                 self.leave(index, arrival.egress, departs, packet);
             }
-            // The switch decides later, and its next choice may be due earlier than before.
+            // The switch decides later about this frame; its next choice may now be due earlier.
             Verdict::Held => self.replan_switch(index),
             Verdict::Dropped => {
                 let end = self.switches[index].wires[arrival.egress as usize] as usize;
@@ -355,7 +361,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Sends a frame from a switch; its last bit leaves at `departs`.
+    /// Sends a frame from a port of a switch. Its last bit leaves at `departs`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn leave(&mut self, index: usize, egress: u32, departs: Time, packet: Packet) {
         let switch = &self.switches[index];
@@ -404,7 +410,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- PAUSE
 
-    /// Puts a PAUSE frame on a wire; its last bit leaves at `departs`.
+    /// Puts a PAUSE frame on a wire. Its last bit leaves at `departs`.
     fn carry_pause(&mut self, wire: usize, departs: Time, quanta: u16) {
         let Wire { link, far, pauses, .. } = &mut self.wires[wire];
         let at = departs + link.delay();
@@ -430,7 +436,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.schedule.set_with_key(source as usize + 1, at, key);
     }
 
-    /// Handles the arrival of the first PAUSE frame in flight on a wire at its switch.
+    /// Handles the arrival of a wire's first PAUSE frame at the switch at its far end.
     fn take_pause(&mut self, wire: usize) {
         let Far::Switch { switch, port, .. } = self.wires[wire].far else { return };
         let Some((_, quanta)) = self.wires[wire].pauses.pop_front() else { return };
@@ -491,7 +497,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Passes a segment to the TCP behind an interface, or first to the stations of its host.
+    /// Passes a received segment from an interface to TCP, or first to the stations of the host if
+    /// it has any.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
         self.note(TracePoint::Delivered(interface), self.now, packet);
@@ -507,8 +514,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- hosts with stations
 
-    /// Passes a frame of an interface to the buses of its host. A packet that stays inside the host
-    /// skips the buses.
+    /// Passes a frame that an interface sends or receives to the buses of the host. Packets that
+    /// stay inside the host skip the buses.
     fn begin_moving(&mut self, interface: usize, frame_bytes: u32, job: Job) {
         let Some(work) = &mut self.work[interface] else { return };
         if self.interfaces[interface].wire.is_none() {
@@ -520,7 +527,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.plan_work(interface, Stage::Buses);
     }
 
-    /// Passes a packet of an interface to the CPUs of its host.
+    /// Passes a packet that an interface sends or receives to the CPUs of the host.
     fn begin_handling(&mut self, now: Time, interface: usize, job: Job) {
         let Some(work) = &mut self.work[interface] else { return };
         work.handle(now, job, &mut self.meters[job.end.index()]);
@@ -562,8 +569,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
     }
 
-    /// Sends a segment that has passed the stations. TCP assumed so far that it waits in its host,
-    /// so the departure is reported now if it is known.
+    /// Sends a segment that has left the stations. Until now, TCP assumes that the segment waits in
+    /// the host, so the time of its departure is reported if it is known.
     fn hand_to_interface<T: Traffic>(
         &mut self,
         hosts: &mut Hosts<'_, T>,
@@ -579,7 +586,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     // ---- sending
 
-    /// Sends a segment of a TCP. Returns when it will have left the host, like [`Network::send`].
+    /// Sends a segment from the connection end `from`. Returns the same as [`Network::send`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
@@ -656,7 +663,7 @@ impl Wire {
         }
     }
 
-    /// Schedules the arrival of the first frame in flight at its switch at `at`.
+    /// Schedules the arrival of the first frame at the switch at the far end, for the time `at`.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn plan(&self, at: Time, switches: &[Switch], schedule: &mut Schedule) {
         let Far::Switch { switch, port, source, .. } = self.far else { return };
@@ -664,7 +671,7 @@ impl Wire {
         schedule.set_with_key(source as usize, at, key);
     }
 
-    /// Adds a frame in flight to a switch.
+    /// Adds a frame to those in flight to the switch.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, judged: Time, packet: Packet, switches: &[Switch], schedule: &mut Schedule) {
         let at = judged + self.link.delay();
@@ -690,8 +697,8 @@ impl Wire {
 }
 
 impl Setup<'_> {
-    /// Whether a switch is event-driven at every step: it honours or sends PAUSE, or its peers send
-    /// PAUSE.
+    /// Whether a switch is event-driven at every step, because it honours or sends PAUSE, or
+    /// because a device at one of its links sends PAUSE.
     fn switch_steps(&self, switch: usize) -> bool {
         let pause = self.wiring.switches[switch].pause;
         let ports = &self.wiring.topology.switches()[switch].ports;
@@ -718,7 +725,7 @@ impl Setup<'_> {
         pause.thresholds.is_some()
     }
 
-    /// Creates all interfaces, and assigns an interface to each end.
+    /// Creates all interfaces, and assigns one to each end of each connection.
     fn make_interfaces<L: Limits>(&self, wires: &[Wire]) -> Interfaces<L> {
         let Wiring { topology, interfaces: kinds, routes, .. } = self.wiring;
         let interface = |(index, kind): (usize, &InterfaceKind)| {
@@ -739,7 +746,8 @@ impl Setup<'_> {
             let ends = match *route {
                 Route::Wire { from, to, .. } => [from, to],
                 Route::Inside { host } => {
-                    // All connections inside of a host share one path, because they share its CPU.
+                    // All connections inside of a host share one path, because they share the CPU
+                    // of the host.
                     if let Entry::Vacant(vacant) = inside.entry(host) {
                         vacant.insert(interfaces.len());
                         hosts_inside.push(host);
@@ -757,7 +765,7 @@ impl Setup<'_> {
         }
     }
 
-    /// The path between processes of a host, as an interface without a wire.
+    /// The path between processes of a host, represented by an interface without a wire.
     fn inside<L: Limits>(&self, host: usize) -> Interface<L> {
         let kind = self.wiring.inside(host).expect("a host with traffic inside has a path for it");
         let form = Form::Closed(Closed::new(kind, false, self.seed));
@@ -767,11 +775,11 @@ impl Setup<'_> {
 
 /// All interfaces.
 struct Interfaces<L> {
-    /// Interfaces at links by their number, then the interfaces inside of hosts.
+    /// First the interfaces at links, in the order of their numbers, then those without a wire.
     all: Box<[Interface<L>]>,
-    /// The interface number of each end of each connection.
+    /// For each end of each connection, the index in `all` of its interface.
     of_ends: Box<[u32]>,
-    /// The nodes of the hosts with an interface inside, in the order of these interfaces.
+    /// For each interface without a wire, in the order of `all`: the node of its host.
     hosts_inside: Box<[usize]>,
 }
 
@@ -802,7 +810,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     }
 }
 
-/// An outlet into the network at `now`, for segments of one end.
+/// An outlet for segments that one end of a connection sends at `now`.
 struct EndOutlet<'a, L, O> {
     network: &'a mut General<L, O>,
     now: Time,
@@ -864,7 +872,8 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
 
     fn switches(&self, _hosts: &Hosts<'_, T>) -> Vec<SwitchFrames> {
         let on_links: usize = self.wires.iter().map(|wire| wire.on_the_way.len()).sum();
-        // Interfaces count a frame as sent when they accept it, before it is on the link.
+        // Interfaces count a frame as sent when they accept it, which is before the frame is on the
+        // link.
         let waiting_max = (self.packets.len() - on_links) as u64;
         let empty = SwitchFrames { waiting_max, ..SwitchFrames::default() };
         let mut found = vec![empty; self.switches.len()];

@@ -1,5 +1,5 @@
-//! Packets in flight. A segment is stored in one place between sender and receiver; a [`Packet`],
-//! which refers to it, moves from hop to hop.
+//! Packets in flight. A segment is stored in one place while it is in flight. A [`Packet`] refers
+//! to the segment and moves from hop to hop.
 
 use netstudy_fabric::stepped::Mark;
 use netstudy_tcp::{Ecn, Segment};
@@ -17,7 +17,7 @@ pub(super) struct Packet {
 }
 
 impl Mark for Packet {
-    /// Marks the packet if it is ECN-capable (RFC 3168, 5), and returns whether it is.
+    /// Marks the packet if it is ECN-capable (RFC 3168, 5). Returns whether the packet was marked.
     #[inline]
     fn mark(&mut self) -> bool {
         let subject = self.ecn != Ecn::NotEct;
@@ -51,7 +51,7 @@ impl Packets {
         Packet { to, frame_bytes, slot, ecn }
     }
 
-    /// The segment of a packet, with the congestion mark if the packet was marked.
+    /// The segment of a packet. If the packet was marked, the segment has the congestion mark.
     #[inline]
     pub(super) fn segment(&self, packet: &Packet) -> Segment {
         Segment { ecn: packet.ecn, ..self.segments[packet.slot as usize] }

@@ -1,12 +1,12 @@
 //! The path from a host's wire to its TCP: the interface, its ring, and the CPU that polls the
 //! ring.
 //!
-//! Each frame uses a descriptor of the ring. After the CPU has handled the frame, the descriptor is
-//! returned in a batch with others. The interface takes frames in at its packet rate. When it has
-//! taken in a frame while the CPU is idle, it raises an interrupt after the coalescing delay. The
-//! CPU then polls batches until the ring is empty (NAPI of Linux, `net_rx_action`). Consecutive
-//! segments of a connection in a batch may be merged (GRO, `tcp_gro_receive`); merged segments are
-//! passed to TCP at the latest at the end of the batch.
+//! Each frame uses a descriptor of the ring. After the CPU has handled the frame, its descriptor is
+//! not free at once: descriptors are returned in batches. The interface takes in frames at its
+//! packet rate. If the CPU is idle when a frame was taken in, the interface raises an interrupt
+//! after the coalescing delay. The CPU then polls the ring in batches until it is empty (NAPI of
+//! Linux, `net_rx_action`). Consecutive segments of a connection may be merged within a batch (GRO,
+//! `tcp_gro_receive`). They are passed to TCP at the end of the batch at the latest.
 
 use netstudy_ring::Ring;
 use netstudy_tcp::{Flags, Segment};
@@ -17,8 +17,8 @@ use crate::network::jitter::ReceiveJitter;
 use crate::snapshot::Carried;
 use crate::wiring::ReceiveKind;
 
-/// The event-driven path from a wire to TCP. The functions `next_*` return when each kind of step
-/// is due.
+/// The event-driven path from a wire to TCP. Each function `next_*` returns when the next step of
+/// one kind is due.
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     kind: ReceiveKind,
@@ -27,17 +27,18 @@ pub(super) struct Receiver {
     outside: Ring<Packet>,
     /// When the interface will have taken in the first frame of `outside`.
     taken_in_at: Time,
-    /// Frames that wait for the CPU. If the CPU polls, it is handling the first one.
+    /// Frames that were taken in but not handled yet. If the CPU polls, it is handling the first of
+    /// them.
     inside: Ring<Packet>,
-    /// Number of descriptors of handled frames that are not returned yet.
+    /// Number of handled frames whose descriptors are not returned yet.
     spent: usize,
     cpu: CpuState,
-    /// When the CPU finishes the current frame, or gets the interrupt.
+    /// When the CPU finishes the current frame, or when it gets the interrupt that it waits for.
     cpu_at: Time,
     /// Number of frames handled in the current batch.
     batch: u32,
     merging: Vec<Merged>,
-    /// Segments on their way to TCP, and when they reach it.
+    /// Segments that have yet to reach TCP, and when they will.
     delivered: Ring<(Time, Packet)>,
     ring_drops: u64,
     /// Frames and bytes that the CPU has handled.
@@ -81,8 +82,8 @@ impl Receiver {
     }
 
     /// Number of frames in the ring that the CPU has not handled. PAUSE depends on this number, not
-    /// on descriptors: descriptors are returned only in batches, so a paused link could wait
-    /// forever for the frames that complete a batch.
+    /// on the number of used descriptors. Otherwise a pause could last forever: descriptors are
+    /// returned only when a batch is complete, and a paused link delivers no frames to complete it.
     pub(super) const fn waiting(&self) -> usize {
         self.outside.len() + self.inside.len()
     }
@@ -138,7 +139,7 @@ impl Receiver {
         true
     }
 
-    /// Handles the end of taking in the first frame of `outside`.
+    /// Moves the first frame of `outside` to `inside`, because the interface has taken it in.
     pub(super) fn taken_in(&mut self, now: Time) {
         let packet = self.outside.pop_front().expect("it is taking one in");
         let more = !self.outside.is_empty();
@@ -195,8 +196,8 @@ impl Receiver {
         self.delivered.push_back((at, packet));
     }
 
-    /// Merges a frame with the held segment of its connection, or passes the held segment and then
-    /// the frame on.
+    /// Merges a frame with the segment that is held for its connection, if possible. Otherwise
+    /// passes on the held segment, then holds the frame or passes it on too.
     fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
         if self.kind.merge_bytes == 0 {
             self.deliver(now, packet);
@@ -213,8 +214,8 @@ impl Receiver {
         }
         match held {
             Some(index) => {
-                // A shorter segment, or the end of a write, ends a burst: no mergeable segment
-                // follows.
+                // After a shorter segment or the end of a write, no segment is merged: the burst
+                // has ended.
                 let ends_write = segment.flags.contains(Flags::PSH);
                 let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
                 let held = packets.segment_mut(&self.merging[index].packet);
@@ -243,10 +244,10 @@ fn is_plain(segment: &Segment) -> bool {
 }
 
 impl Merged {
-    /// Whether `next` can be merged: it must continue the segment and have the same header fields,
-    /// like in `tcp_gro_receive`. Timestamps may differ, because the kernel's timestamp clock is
-    /// much coarser. The first timestamp is kept, because that is the timestamp to echo (RFC 7323,
-    /// 4.3).
+    /// Whether `next` can be merged: it must follow the held segment directly and have the same
+    /// header fields, as in `tcp_gro_receive`. Only timestamps may differ, because those of the
+    /// simulator are much finer than those of the kernel. The first timestamp is kept, because TCP
+    /// must echo the earliest one (RFC 7323, 4.3).
     fn takes(&self, next: &Segment, merge_bytes: u32, packets: &Packets) -> bool {
         let held = packets.segment(&self.packet);
         is_plain(next)

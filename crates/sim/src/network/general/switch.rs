@@ -16,13 +16,14 @@ pub(super) struct Switch {
     pub(super) form: Form,
     pub(super) latency: Duration,
     pub(super) arbitration: Stream,
-    /// The port to each interface, by the number of the interface.
+    /// For each interface of the network, by number: the port through which it is reached.
     pub(super) egress: Box<[u32]>,
-    /// The wire on which each port sends, by the number of the port.
+    /// For each port, by number: the wire on which it sends.
     pub(super) wires: Box<[u32]>,
-    /// Seed for the order of ports at equal times.
+    /// Seed of the random order of ports at equal times.
     pub(super) salt: u64,
-    /// Number of ports of all earlier switches, for trace points.
+    /// Number of ports of all switches with lower numbers. Trace points number the ports of all
+    /// switches consecutively.
     pub(super) first_port: usize,
 }
 
@@ -38,7 +39,7 @@ pub(super) enum Form {
 const NO_PORT: u32 = u32::MAX;
 
 impl Switch {
-    /// Creates the switch number `index`; event-driven at every step if `steps`.
+    /// Creates the switch with the number `index`. If `steps`, it is event-driven at every step.
     pub(super) fn new(wiring: &Wiring, index: usize, steps: bool, seed: &str) -> Self {
         let (topology, kind) = (&wiring.topology, &wiring.switches[index]);
         let node = &topology.switches()[index];

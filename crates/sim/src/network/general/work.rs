@@ -1,5 +1,5 @@
-//! Packets at hosts with [`crate::host::stations`]. Each packet between TCP and the interface
-//! passes the CPUs, and the buses between memory and interface.
+//! Packets at hosts with [`crate::host::stations`]. Between TCP and the interface, each packet
+//! needs the CPUs, and the buses between memory and interface.
 
 use std::collections::VecDeque;
 
@@ -43,21 +43,21 @@ pub(super) struct InterfaceWork {
     stations: Shared,
     /// The host's node.
     host: usize,
-    /// The interface's number at its host. The path inside of the host has the next number after
-    /// all interfaces.
+    /// The number of the interface among those of its host. The path inside of the host has the
+    /// number after the last interface.
     number: usize,
     on_buses: VecDeque<(Time, Job)>,
     with_cpus: VecDeque<(Time, Job)>,
 }
 
 impl InterfaceWork {
-    /// The work of the interface with this number, or none if its host has no stations.
+    /// Creates the work of the interface with this number; none if its host has no stations.
     pub(super) fn of_interface(wiring: &Wiring, interface: usize) -> Option<Self> {
         let (host, number) = wiring.place_at_host(wiring.topology.interfaces()[interface].at)?;
         wiring.stations(host).map(|stations| Self::new(stations, host, number))
     }
 
-    /// The work of the path inside of the host `host`.
+    /// Creates the work of the path inside of the host `host`; none if the host has no stations.
     pub(super) fn inside(wiring: &Wiring, host: usize) -> Option<Self> {
         let interfaces = wiring.topology.interfaces();
         let number = interfaces.iter().filter(|one| one.host == host).count();
@@ -81,7 +81,7 @@ impl InterfaceWork {
         }
     }
 
-    /// When the first packet at this stage is done.
+    /// When the first packet at this stage will be done.
     pub(super) fn next(&self, stage: Stage) -> Time {
         self.at(stage).front().map_or(Time::NEVER, |&(at, _)| at)
     }
@@ -101,8 +101,8 @@ impl InterfaceWork {
         self.on_buses.push_back((done, job));
     }
 
-    /// Passes a packet to the CPUs at `now`. `meter` tells how many of its bytes the application
-    /// copies.
+    /// Passes a packet to the CPUs at `now`. `meter` determines how many bytes of the packet the
+    /// application copies.
     pub(super) fn handle(&mut self, now: Time, job: Job, meter: &mut Meter) {
         let mut stations = self.stations.borrow_mut();
         let (bytes, calls) = meter.copied(&job, stations.call_bytes());
@@ -115,15 +115,15 @@ impl InterfaceWork {
     }
 }
 
-/// Tracks, from the packets of an end, the bytes that its application copies to and from its
-/// socket.
+/// Determines, from the packets of one end of a connection, which bytes the application copies to
+/// and from its socket.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Meter {
     /// Payload of a full segment.
     full_bytes: u32,
-    /// The connection carries files, whose copying is accounted elsewhere.
+    /// The connection carries files. The copying of files is accounted for elsewhere.
     carries_files: bool,
-    /// Stream offset up to which bytes were copied to the socket.
+    /// Stream offset up to which the application has copied bytes to the socket.
     sent_to: u64,
 }
 
@@ -134,8 +134,9 @@ impl Meter {
         Self { full_bytes: wiring.full_bytes(connection), carries_files, sent_to: 0 }
     }
 
-    /// Returns how many bytes of a packet the application copies, and how many of its calls end
-    /// within these bytes. Retransmitted bytes are not copied again. A short segment ends a call.
+    /// Returns how many bytes of a packet the application copies, and how many calls of the
+    /// application end within these bytes. Retransmitted bytes are not copied again. A short
+    /// segment ends a call.
     fn copied(&mut self, job: &Job, call_bytes: u64) -> (u64, u64) {
         let Segment { seq, len, .. } = job.segment;
         if len == 0 || self.carries_files {

@@ -1,4 +1,4 @@
-//! A host that generates load: users, each with a permanent connection.
+//! A host that generates the load of several users. Each user has a permanent connection.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,7 +17,7 @@ struct Asked {
     first_byte: Option<Time>,
 }
 
-/// The load generator of a host. The number of a connection is the number of its user.
+/// The load generator of a host. Connection i is that of user i.
 pub(super) struct Client {
     generator: Generator<Stream>,
     request_bytes: u64,
@@ -49,8 +49,8 @@ impl Client {
         }
     }
 
-    /// Handles an action of the generator. Returns the action for the driver, or none if it was
-    /// only recorded.
+    /// Handles an action of the generator. Returns what the driver must do; none if the action only
+    /// needed to be recorded.
     fn follow(&mut self, now: Time, action: &TransactionAction) -> Option<Action> {
         let mut recorder = self.recorder.borrow_mut();
         match *action {
@@ -121,7 +121,7 @@ impl Traffic for Client {
             first_byte,
             bytes_read: self.response_bytes,
             bytes_written: self.request_bytes,
-            // In the model, every portfolio has a holding to sell.
+            // In the simulator, every portfolio has a holding that can be sold.
             holding: Some(1),
         };
         self.generator.answered(now, connection, answer);

@@ -1,5 +1,6 @@
-//! The database. Each request holds one of a few slots during its CPU work, its disk access, and
-//! its waits for logs and for locks held by other requests.
+//! The database. The number of slots is limited, and each request holds one slot from the start of
+//! its CPU work to its answer. After the CPU work come its disk access, and the wait for logs and
+//! for locks that other requests hold.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
@@ -11,11 +12,12 @@ use crate::host::stations::{Call, Shared};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RequestCosts {
     pub(super) cpu: Duration,
-    /// Additional CPU time that is divided among all requests that hold a slot.
+    /// CPU time in addition to `cpu`. It is divided by the number of requests that hold a slot.
     pub(super) shared_cpu: Duration,
     pub(super) disk: Duration,
     pub(super) hold: Duration,
-    /// Additional wait if all other slots are in use; proportionally less if fewer are.
+    /// Wait in addition to `hold` if all other slots are in use. If fewer are in use, this wait is
+    /// proportionally shorter.
     pub(super) contention: Duration,
 }
 
@@ -32,22 +34,23 @@ enum Stage {
     Holds,
 }
 
-/// The work of a database. A job has the number of its client, which has only one job at a time.
+/// The work of a database. A client has only one request at a time, so the number of the client
+/// identifies the request (the job).
 pub(super) struct DatabaseWork {
     costs: RequestCosts,
     stations: Shared,
     times: Times,
     slots: Permits,
-    /// Number of slots minus one, the request's own.
+    /// Number of slots, not counting the one that a request holds itself.
     other_slots: u32,
     stages: Vec<Stage>,
     timed: Timed,
-    /// When the disk has finished all requests so far.
+    /// When the disk will have finished all requests made so far.
     disk_free_at: Time,
 }
 
 impl DatabaseWork {
-    /// A database with this many clients.
+    /// A database for `askers` clients.
     pub(super) fn new(
         costs: RequestCosts,
         stations: Shared,
@@ -86,7 +89,7 @@ impl DatabaseWork {
         self.timed.due()
     }
 
-    /// The next request that is done by `now`.
+    /// Continues requests up to `now`. Returns the next one that is done.
     pub(super) fn poll(&mut self, now: Time) -> Option<u32> {
         while let Some(job) = self.timed.pop(now) {
             if self.go_on(now, job) {
@@ -122,20 +125,21 @@ impl DatabaseWork {
         false
     }
 
-    /// How long a request holds its slot after its CPU and disk work. Other requests hold the
-    /// locks, so the wait for locks is proportional to the number of other slots in use.
+    /// How long a request holds its slot after its CPU and disk work. The wait for locks is
+    /// proportional to the number of other slots in use, because the requests in these slots hold
+    /// the locks.
     fn hold(&mut self) -> Duration {
         let RequestCosts { hold, contention, .. } = self.costs;
         let locks = (contention * self.others()).div(u64::from(self.other_slots.max(1)));
         self.times.draw(hold + locks)
     }
 
-    /// Number of slots in use apart from the request's own.
+    /// Number of slots in use, not counting the one that the request holds itself.
     fn others(&self) -> u64 {
         u64::from(self.other_slots - self.slots.free())
     }
 
-    /// When the disk has finished a request that arrives at `now`.
+    /// When the disk will have finished a request that reaches it at `now`.
     fn disk(&mut self, now: Time) -> Time {
         if self.costs.disk == Duration::ZERO {
             return now;

@@ -1,6 +1,6 @@
-//! Users, an application server and its database. [`client`] generates the load, [`server`] and
-//! [`database`] do the work and are reached over simulated connections, [`recorder`] keeps the
-//! samples.
+//! Users, an application server and its database. [`client`] generates the load of the users.
+//! [`server`] and [`database`] do the work; requests reach them over simulated connections.
+//! [`recorder`] keeps the samples.
 
 mod client;
 mod database;
@@ -31,15 +31,15 @@ use pending::{Permits, Times};
 use recorder::Recorder;
 use server::{Backend, ElementCosts, Server};
 
-/// The thread count of a server without a limit.
+/// The number of threads of a server whose threads are not limited.
 const NO_LIMIT: u32 = u32::MAX;
 const MILLION: u64 = 1_000_000;
-/// Length of the transmit queue, in frames, for which the plan's wait for a buffer holds.
+/// The wait for a buffer, as the plan gives it, is for a transmit queue of this number of frames.
 const USUAL_FRAMES: u64 = 1_000;
 
 impl Workload for Transactions {
-    /// The connections of users, generator by generator, then the server's connections to its
-    /// database. A generator without users has no connection.
+    /// First the connections of users, generator by generator, then those of the server to its
+    /// database. A generator without users has no connections.
     fn cast(&self) -> Result<Cast, String> {
         let [clients, users] = [self.roles.client.len(), self.load.users() as usize];
         if clients == 0 || self.roles.server.len() != 1 || self.roles.database.len() > 1 {
@@ -50,7 +50,8 @@ impl Workload for Transactions {
         if users == 0 {
             return Err("transactions need at least one user".to_owned());
         }
-        // Only the host, because it may use another interface towards the database.
+        // The role without its interface, because the host may use another interface for the
+        // database.
         let server = self.roles.server[0].split('@').next().unwrap_or_default().to_owned();
         let behind = std::iter::once(server).chain(self.roles.database.iter().cloned());
         let roles = Roles { client: self.roles.client.clone(), server: behind.collect() };
@@ -79,7 +80,8 @@ impl Workload for Transactions {
         named.map(|role| role.split('@').next()).any(|name| name == Some(host))
     }
 
-    /// The generators' recorders add their tables: see [`Applications::perform`].
+    /// Adds nothing, because the recorders of the generators add the tables: see
+    /// [`Applications::perform`].
     fn add_samples(&self, _sampled: &Sampled, _tables: &mut Samples) {}
 }
 
@@ -97,7 +99,7 @@ impl Applications for Transactions {
         let made = (0..self.busy_clients()).map(|client| tiers.client(client));
         let (mut hosts, recorders): (Vec<_>, Vec<_>) =
             made.collect::<Result<Vec<_>, String>>()?.into_iter().unzip();
-        // More clients than users: the remaining clients have no user.
+        // If there are more clients than users, the remaining clients have no user.
         hosts.resize_with(self.roles.client.len(), || Box::new(Idle));
         let server = hosts.len();
         hosts.push(tiers.server(server, cast.connections.len())?);
@@ -144,7 +146,7 @@ impl Traffic for Idle {
     }
 }
 
-/// The input for creating the applications of users, server and database.
+/// What is needed to create the applications of users, server and database.
 struct Tiers<'a> {
     work: &'a Transactions,
     costs: &'a Costs,
@@ -169,7 +171,7 @@ impl Tiers<'_> {
         Ok((Box::new(client), recorder))
     }
 
-    /// The share of the load of one generator.
+    /// The configuration of one generator, with its share of the load.
     fn generator(&self, client: usize) -> Result<GeneratorConfig, String> {
         let Self { work, run, .. } = *self;
         let (users, clients) = (work.users_of(client), work.busy_clients() as u64);
@@ -192,8 +194,8 @@ impl Tiers<'_> {
             }
             Application::Program { .. } => (0, 0, 0),
         };
-        // Registered users are assigned to the generators in turn, so no two generators share a
-        // user.
+        // Registered users are divided among the generators in turn, so each of them belongs to
+        // only one generator.
         let step = clients as u32;
         let deck = DeckConfig {
             first: client as u32,
@@ -214,7 +216,8 @@ impl Tiers<'_> {
     fn server(&self, member: usize, users: usize) -> Result<Host, String> {
         let costs = self.costs;
         let stations = self.stations(member)?;
-        // The cost of an element grows with each additional CPU: a linear model of contention.
+        // Models contention between CPUs: each additional CPU increases the cost of an element by
+        // the same share.
         let further = u64::from(stations.borrow().cpus().unwrap_or(1) - 1);
         let growth = MILLION + u64::from(costs.app_cpu_growth_ppm) * further;
         let cpu = u128::from(costs.app_cpu_ns) * u128::from(growth) / u128::from(MILLION);
@@ -239,8 +242,8 @@ impl Tiers<'_> {
         Ok(Box::new(Server::new(element, stations, times, threads, backend, users)))
     }
 
-    /// The database's work at the host of a member, for this many clients. `frames`: length of the
-    /// transmit queue of the interface that sends the answers, if there is one.
+    /// A database at the host of a member. `askers`: number of clients. `frames`: length of the
+    /// transmit queue of the interface that sends the answers; none if no interface does.
     fn database(
         &self,
         member: usize,
@@ -264,7 +267,7 @@ impl Tiers<'_> {
         Ok(DatabaseWork::new(each, stations, times, costs.database_slots, askers as usize))
     }
 
-    /// The distribution of the times of one kind of work at the host of a member.
+    /// The distribution of service times at the host of a member; `purpose` is the kind of work.
     fn times(&self, member: usize, purpose: &str) -> Times {
         let name = format!("{}/{purpose}", self.wiring.name_of(member));
         Times::new(self.costs.service, Stream::new(&self.run.seed, &name))
@@ -276,7 +279,7 @@ impl Tiers<'_> {
     }
 }
 
-/// Checks the limits of the costs.
+/// Checks that sizes and numbers in the costs are not 0.
 fn check(costs: &Costs) -> Result<(), String> {
     let Costs { request_bytes, response_bytes, .. } = costs;
     let sizes = [request_bytes, response_bytes];

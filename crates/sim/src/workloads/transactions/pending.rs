@@ -1,4 +1,4 @@
-//! A tier's pending actions and jobs, and its queues for permits.
+//! Pending actions and jobs of server and database, and queues for permits.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -33,7 +33,8 @@ impl Outbox {
     }
 }
 
-/// Jobs that become due at a time: the earliest first, jobs of equal times in the order of entry.
+/// Jobs that become due at given times. The earliest job comes first. Jobs with equal times keep
+/// the order in which they were added.
 #[derive(Debug, Default)]
 pub(super) struct Timed {
     heap: BinaryHeap<Reverse<(Time, u64, u32)>>,
@@ -50,7 +51,7 @@ impl Timed {
         self.heap.peek().map_or(Time::NEVER, |Reverse((at, ..))| *at)
     }
 
-    /// The next job that is due at `now`.
+    /// Removes the first job if it is due at `now`.
     pub(super) fn pop(&mut self, now: Time) -> Option<u32> {
         if self.due() > now {
             return None;
@@ -59,7 +60,8 @@ impl Timed {
     }
 }
 
-/// A limited number of permits, such as threads; jobs wait for one in order of arrival.
+/// A limited number of permits, such as threads. If none is free, jobs wait for one in the order of
+/// arrival.
 #[derive(Debug)]
 pub(super) struct Permits {
     free: u32,
@@ -76,8 +78,8 @@ impl Permits {
         self.free
     }
 
-    /// Requests a permit. Returns whether the job gets it now; if not, a later [`Self::give_back`]
-    /// returns the job.
+    /// Requests a permit for a job. Returns whether the job gets it now. If not, a later call of
+    /// [`Self::give_back`] returns the job when it gets a permit.
     pub(super) fn take(&mut self, job: u32) -> bool {
         if self.free == 0 {
             self.waiting.push_back(job);
@@ -87,7 +89,8 @@ impl Permits {
         true
     }
 
-    /// Returns a permit. The result is the waiting job that gets it, if any.
+    /// Gives back a permit. If jobs wait for one, the first of them gets this permit and is
+    /// returned.
     pub(super) fn give_back(&mut self) -> Option<u32> {
         let next = self.waiting.pop_front();
         self.free += u32::from(next.is_none());

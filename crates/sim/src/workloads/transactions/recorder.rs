@@ -1,5 +1,5 @@
-//! A generator's samples of the measuring phase, with the tables and conservation laws computed
-//! from them.
+//! The samples that a generator records in the measuring phase, and the tables and conservation
+//! laws computed from them.
 
 use netstudy_records::{
     Answers, Check, Latency, PhaseKind, RequestHistogram, Samples, StatisticsSamples,
@@ -10,12 +10,13 @@ use netstudy_workload::transactions::{Counts, Statistics};
 
 use crate::record::histogram;
 
-/// Name under which the page elements of all operations are recorded.
+/// The `operation` of the histograms of page elements, which combine all operations.
 const PAGE_ELEMENT: &str = "page element";
-/// Name under which the transactions of all operations are recorded.
+/// The `operation` of the histograms of transactions, which combine all operations.
 const TRANSACTION: &str = "transaction";
 
-/// Latencies from the due time (`response`) and from the send time (`service`).
+/// Latencies of answered requests: from the time when they were due (`response`), and from the time
+/// when they were sent (`service`).
 #[derive(Debug, Default)]
 struct Ended {
     response: Answers,
@@ -97,7 +98,7 @@ impl Recorder {
         self.statistics.push(block);
     }
 
-    /// Records the counts at the end of the measuring phase.
+    /// Stores the counts of the measuring phase, at its end.
     pub(super) fn end(&mut self, counts: &[Counts]) {
         self.counts = counts.to_vec();
     }
@@ -165,8 +166,8 @@ fn sum(counts: impl Iterator<Item = Counts>) -> Counts {
     })
 }
 
-/// Checks that each offered operation ended, was not met, or was in progress at the end of the
-/// phase.
+/// Checks that each offered operation was completed, failed, was not met, or was in progress at the
+/// end of the phase.
 pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
     let sum = sum(recorders.iter().map(|one| one.sum()));
     let ended = sum.completed + sum.network_errors + sum.server_errors;
@@ -184,9 +185,10 @@ pub(super) fn nothing_vanished(recorders: &[&Recorder]) -> Check {
     }
 }
 
-/// The interactive response time law: users = throughput × (response time + think time). At all
-/// times in the phase, each user is in an operation or thinks. The edges of the phase cut off a
-/// part of the first and the last of these times.
+/// The interactive response time law: users = throughput × (response time + think time). At any
+/// time, each user either waits for a response or thinks. So these times, summed over all users,
+/// must equal the length of the phase times the number of users. They can differ by the response or
+/// think time that each user has in progress at the start and at the end of the phase.
 pub(super) fn users_are_somewhere(
     recorders: &[&Recorder],
     took: Duration,
@@ -199,8 +201,8 @@ pub(super) fn users_are_somewhere(
     let longest = recorders.iter().filter_map(|one| one.elements.response.latencies.max_ns()).max();
     let there = seconds(took.as_ns()) * users as f64;
     let found = seconds(responses) + seconds(think.as_ns()) * completed as f64;
-    // A user's element or think time may extend beyond either end of the phase. The check allows
-    // five standard deviations for the sum of exponential think times.
+    // `cut` is for response and think times that begin before the phase or end after it. `scatter`
+    // is for the random think times: five standard deviations of a sum of exponential times.
     let cut = 2.0 * users as f64 * (seconds(longest.unwrap_or(0)) + seconds(think.as_ns()));
     let scatter = 5.0 * seconds(think.as_ns()) * (completed as f64).sqrt();
     Check {

@@ -1,5 +1,5 @@
-//! The application server. Each page element takes a thread, uses a CPU, calls the database over
-//! one of the server's connections, waits, and answers.
+//! The application server. For each page element, it takes a thread, uses a CPU, calls the database
+//! over one of its connections, waits for a delay, and answers.
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
@@ -13,7 +13,7 @@ use crate::host::stations::{Call, Shared};
 pub(super) struct ElementCosts {
     pub(super) request_bytes: u64,
     pub(super) response_bytes: u64,
-    /// CPU time, for the number of CPUs of the host.
+    /// CPU time of an element. It includes the contention between the CPUs of this host.
     pub(super) cpu: Duration,
     pub(super) calls: u32,
     pub(super) call_request_bytes: u64,
@@ -21,16 +21,16 @@ pub(super) struct ElementCosts {
     pub(super) delay: Duration,
 }
 
-/// How the server reaches the database.
+/// Where the database is.
 pub(super) enum Backend {
     /// The database is on the same host.
     Here(DatabaseWork),
-    /// The database is reached over connections, which are numbered after the users' connections.
+    /// The database is on another host. The connections to it have the numbers after those of the
+    /// users.
     There {
         /// Idle connections.
         free: Vec<u32>,
-        /// The element that uses each connection, by the connection's index among the database
-        /// connections.
+        /// For each connection to the database: the element that uses it, or used it last.
         users: Vec<u32>,
         pool: Permits,
     },
@@ -44,7 +44,7 @@ enum Stage {
     Waits,
     /// At a CPU.
     Cpu(Call),
-    /// In the fixed delay before the answer, without using any resource except its thread.
+    /// Waits for the delay before the answer. It uses only its thread.
     Delayed,
 }
 
@@ -54,8 +54,8 @@ struct Element {
     calls_left: u32,
 }
 
-/// The server. An element has the number of its user's connection, which has only one element at a
-/// time.
+/// The server. A user has only one element at a time, so the number of the user's connection
+/// identifies the element.
 pub(super) struct Server {
     costs: ElementCosts,
     stations: Shared,
@@ -68,7 +68,7 @@ pub(super) struct Server {
 }
 
 impl Server {
-    /// A server with this many users.
+    /// A server for this number of users.
     pub(super) fn new(
         costs: ElementCosts,
         stations: Shared,
@@ -103,7 +103,7 @@ impl Server {
         self.timed.push(call.done(), number);
     }
 
-    /// Continues an element whose wait may be over.
+    /// Continues an element if its CPU work, delay or call of the database is over.
     fn go_on(&mut self, now: Time, number: u32) {
         let element = &mut self.elements[number as usize];
         match std::mem::take(&mut element.stage) {
@@ -135,7 +135,7 @@ impl Server {
         }
     }
 
-    /// Makes an element call the database, as soon as a connection is free.
+    /// Calls the database for an element, as soon as a connection is free.
     fn call(&mut self, now: Time, number: u32) {
         match &mut self.backend {
             Backend::Here(work) => work.ask(now, number),
@@ -155,7 +155,7 @@ impl Server {
         self.outbox.push(now, Action::Write { connection, bytes });
     }
 
-    /// Handles an answer of the database on one of the server's connections.
+    /// Handles an answer of the database that arrived on this connection.
     fn answered(&mut self, now: Time, connection: u32) {
         let Backend::There { free, users, pool } = &mut self.backend else { return };
         free.push(connection);
@@ -181,7 +181,8 @@ impl Server {
         }
     }
 
-    /// Continues all jobs that are due at `now`.
+    /// Continues all elements that are due at `now`, including those whose database call on the
+    /// same host is done.
     fn advance(&mut self, now: Time) {
         while let Some(number) = self.timed.pop(now) {
             self.go_on(now, number);

@@ -1,12 +1,12 @@
 //! The queue of sent packets as Linux 2.6.18 keeps it (`sk_write_queue`).
 //!
-//! With segmentation offload a packet holds several segments. Its segment count is its length divided
-//! by the MSS, rounded up (`tcp_skb_pcount`). A packet is split at the edges of SACK blocks and
-//! before a retransmission, and the segments of its parts are counted again. So the counts depend
-//! on where packets begin and how they were split.
+//! With segmentation offload a packet holds several segments. The segment count of a packet is its
+//! length divided by the MSS, rounded up (`tcp_skb_pcount`). A packet is split at the edges of SACK
+//! blocks and before a retransmission, and the segments of its parts are counted again. So the
+//! counts depend on where packets begin and how they were split.
 //!
-//! Not modeled: `fastpath_skb_hint` and similar hints. With these the kernel starts a scan of the
-//! queue where the last scan ended, and may miss a lost retransmission until the RTO.
+//! Not modeled: `fastpath_skb_hint` and similar hints. With these hints the kernel starts a scan of
+//! the queue where the last scan ended. So it may miss a lost retransmission until the RTO.
 
 pub(crate) mod tagging;
 
@@ -56,7 +56,8 @@ impl SentSegments {
         self.queue.push_back(packet);
     }
 
-    /// Adds a packet of `segments` segments in `state` to the counters of states, or subtracts it.
+    /// Counts a packet of `segments` segments in `state`: `change` adds the segments to the
+    /// counters of this state or subtracts them.
     fn count(&mut self, segments: u32, state: u8, change: fn(u32, u32) -> u32) {
         if state & TAGS == 0 {
             return;
@@ -73,7 +74,8 @@ impl SentSegments {
         }
     }
 
-    /// Corrects the counters for a packet in `state` whose segment count changed from `before` to `after`.
+    /// Corrects the counters for a packet in `state` whose segment count changed from `before` to
+    /// `after`.
     fn recount(&mut self, state: u8, before: u32, after: u32) {
         self.more = self.more + after - before;
         self.count(before, state, u32::wrapping_sub);
@@ -171,8 +173,8 @@ impl SentSegments {
         self.packets.touched = touched;
     }
 
-    /// Marks packets as lost, from the oldest up to the first for whose send time `is_late` is
-    /// false (`tcp_update_scoreboard`).
+    /// Marks packets as lost, beginning with the oldest. Stops at the first packet whose send time
+    /// is not late according to `is_late` (`tcp_update_scoreboard`).
     pub(crate) fn lose_late_packets(&mut self, is_late: impl Fn(Time) -> bool) {
         for index in 0..self.queue.len() {
             let packet = self.queue[index];
@@ -201,8 +203,8 @@ impl SentSegments {
         Some(self.repeat_packet(index, now, snd_nxt))
     }
 
-    /// Retransmits the first segment of the oldest packet that is neither SACKed nor lost (second pass
-    /// of `tcp_xmit_retransmit_queue`). Like in the kernel, the search covers `fackets_out`
+    /// Retransmits the first segment of the oldest packet that is neither SACKed nor lost (second
+    /// pass of `tcp_xmit_retransmit_queue`). Like in the kernel, the search covers `fackets_out`
     /// packets, although `fackets_out` is a number of segments. So it may reach data that is still
     /// in flight.
     pub(crate) fn retransmit_packet_forward(

@@ -16,7 +16,7 @@ pub(crate) struct Tagged {
     pub(crate) is_beyond_phase: bool,
 }
 
-/// An acknowledgment with SACK blocks, and the sender's state before it.
+/// An acknowledgment with SACK blocks, and the state of the sender before this acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report<'a> {
     pub(crate) ack: u64,
@@ -40,8 +40,8 @@ pub(super) struct Walk {
     newest: u64,
     /// Position of the first reordered segment (`reord`).
     late_at: u32,
-    /// End of the newest block with data that was sent after a retransmission that has not arrived
-    /// (`lost_retrans`).
+    /// End of the newest block with data that was sent after a retransmission, while the
+    /// retransmission itself has not arrived (`lost_retrans`).
     behind_copy: Option<u64>,
     tagged: Tagged,
 }
@@ -68,9 +68,9 @@ impl SentSegments {
         }
     }
 
-    /// Returns the first block if a short pass from its previous end is enough. That holds for most
-    /// acknowledgments: since the last acknowledgment only the end of the first block has changed,
-    /// the last pass through the queue ended there, and older packets do not matter.
+    /// Returns the first block if it is enough to go through the queue from the block's previous
+    /// end. This is so for most acknowledgments: since the last acknowledgment only the end of the
+    /// first block has changed, the last pass ended there, and older packets do not matter.
     fn grown_block(&self, report: &Report<'_>) -> Option<Range> {
         let Packets { reached, blocks: [known, ..], .. } = self.packets;
         let last = reached.packets.checked_sub(1)?;
@@ -152,12 +152,12 @@ impl SentSegments {
         }
     }
 
-    /// Sorts the blocks by offset and returns how many of them to process: only the first if only
-    /// its end has changed since the last acknowledgment, otherwise all.
+    /// Sorts the blocks by offset and returns how many of them to process: if since the last
+    /// acknowledgment only the end of the first block has changed, only this block; otherwise all.
     ///
     /// The kernel has a bug in this sort: it takes the blocks to swap from the received order, not
-    /// from the current order. So with three blocks in descending order one is lost and another
-    /// appears twice. Later kernels sort correctly.
+    /// from the current order. So of three blocks in descending order, one block is lost and
+    /// another one appears twice. Later kernels sort correctly.
     fn order(&mut self, blocks: &mut [Range; SackBlocks::MAX], count: usize) -> usize {
         let received = *blocks;
         let known = core::mem::replace(&mut self.packets.blocks, received);
@@ -194,9 +194,9 @@ impl SentSegments {
         phase == Phase::Recovery && self.retransmitted > 0 && end > self.packets.copies_from
     }
 
-    /// Marks the packets inside of `blocks` as SACKed. It skips the packets of `settled` that stay
-    /// in the queue. The kernel goes through the queue once per block; a single pass for all blocks
-    /// has the same result, because they are in ascending order and do not overlap.
+    /// Marks the packets inside of `blocks` as SACKed, but skips those packets of `settled` that
+    /// stay in the queue. The kernel goes through the queue once per block; a single pass for all
+    /// blocks has the same result, because they are in ascending order and do not overlap.
     pub(super) fn tag_blocks(&mut self, blocks: &[Range], settled: Prefix, walk: &mut Walk) {
         let Some(&Range { end: newest, .. }) = blocks.last() else { return };
         walk.newest = newest;
@@ -236,7 +236,7 @@ impl SentSegments {
 
     /// Splits the packet at `index` at the first edge of `block` inside of it. Returns whether the
     /// packet that is at `index` afterwards lies in the block. A packet of one segment is not
-    /// split, so a SACK of a part of it has no effect.
+    /// split, so a SACK block that covers only a part of it has no effect.
     fn split_at_edge(&mut self, index: usize, block: &Range) -> bool {
         let packet = self.queue[index];
         if block.start <= packet.start && packet.end() <= block.end {
@@ -251,7 +251,7 @@ impl SentSegments {
         is_start
     }
 
-    /// Marks a packet as SACKed if it lies in a block: `inside` is the end of that block.
+    /// Marks a packet as SACKed if it lies in a block; `inside` is then the end of the block.
     fn tag_packet(
         &mut self,
         index: usize,
@@ -316,8 +316,8 @@ impl SentSegments {
         }
     }
 
-    /// Marks retransmissions as lost that were sent before the data that ends at `arrived`, which
-    /// has arrived.
+    /// The data that ends at `arrived` has arrived: marks the retransmissions that were sent before
+    /// this data as lost.
     fn lose_packet_copies(&mut self, arrived: u64, ack: u64, tagged: &mut Tagged) {
         let slack = if self.packets.forward {
             1

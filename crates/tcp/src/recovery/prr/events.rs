@@ -1,11 +1,11 @@
-//! The reactions to an acknowledgment (`tcp_ack`), to a transmission, and to the timer.
+//! How this recovery reacts to an acknowledgment (`tcp_ack`), to a transmission, and to the timer.
 //!
 //! An acknowledgment changes the congestion window: in a recovery by proportional rate reduction
 //! (RFC 6937); otherwise the window grows if it limits the sender (`tcp_cwnd_validate`,
 //! `tcp_is_cwnd_limited`).
 //!
-//! A tail loss probe is one segment that is sent when acknowledgments do not arrive, so that the
-//! loss of the tail of a flight is found before the timeout (RFC 8985, 7;
+//! A tail loss probe is one segment that is sent when acknowledgments do not arrive, so that a loss
+//! of the last segments in flight is found before the timeout (RFC 8985, 7;
 //! `tcp_schedule_loss_probe`, `tcp_send_loss_probe`).
 
 use netstudy_units::{Duration, Time};
@@ -110,7 +110,8 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
         // arrived.
         if !was_sacked {
             first_copies += 1;
-            // Not if the retransmission was spurious (`tcp_skb_spurious_retrans`).
+            // The segment is not used for RACK if its retransmission was spurious
+            // (`tcp_skb_spurious_retrans`).
             if !acked.was_repeated() || !is_before(echo_ms, acked.sent_at) {
                 rack.advance(now, acked);
             }
@@ -121,7 +122,7 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
     if has_sack {
         info.delivered += first_copies;
         if let Some(lowest) = info.acked.starts_below(info.prior_sacked_end) {
-            // A segment that was sent only once filled a hole: the path reordered it.
+            // A segment that was sent only once has filled a hole, so the path has reordered it.
             phases::see_reordering(end, lowest);
         }
     } else {
@@ -186,7 +187,7 @@ fn control_window(end: &mut Endpoint, now: Time, info: &AckInfo) {
         reduce_window(end, info.delivered, is_safe);
         return;
     }
-    // On a path that reorders, SACKs count as well (`tcp_may_raise_cwnd`).
+    // On a path that reorders, the window also grows on SACKs (`tcp_may_raise_cwnd`).
     let reorders = end.recovery.prr.rack.reordering > DUP_THRESH;
     if !(info.advanced || (reorders && info.newly_sacked > 0)) {
         return;
@@ -227,8 +228,8 @@ pub(super) fn judge_window_use(end: &mut Endpoint, now: Time, waits: bool) {
     }
 }
 
-/// Whether the window limits the sender. In slow start a window of less than twice the used part
-/// counts as limiting.
+/// Whether the window limits the sender. In slow start, a window limits the sender if it is less
+/// than twice the used part.
 #[inline]
 const fn is_limiting(end: &Endpoint) -> bool {
     let used = &end.recovery.prr.window_use;
@@ -261,7 +262,7 @@ fn schedule_probe(end: &mut Endpoint, now: Time, rto: Duration) -> bool {
 pub(super) fn schedule_probe_behind(end: &mut Endpoint, now: Time) {
     let timer = end.recovery.prr.timer;
     if timer == Timer::Probe && end.recovery.prr.probe.scheduled_at == now && end.sent.len() > 2 {
-        // In the same burst the timer would be set to the same time again.
+        // For another segment of the same burst, the timer would be set to the same time again.
         return;
     }
     let scheduled = schedule_probe(end, now, phases::until_retransmission(end, now));
@@ -270,7 +271,8 @@ pub(super) fn schedule_probe_behind(end: &mut Endpoint, now: Time) {
     }
 }
 
-/// `tcp_send_loss_probe`: new data if the peer has room for it, otherwise the newest segment.
+/// `tcp_send_loss_probe`: sends new data if the peer has room for it, otherwise the newest segment
+/// again.
 fn send_probe(end: &mut Endpoint, now: Time) {
     if end.recovery.prr.probe.is_out() {
         phases::rearm_retransmission(end, now);
@@ -287,7 +289,7 @@ fn send_probe(end: &mut Endpoint, now: Time) {
     phases::restart_retransmission(end, now);
 }
 
-/// The probe carried new data, so its end is the end of that data.
+/// Records the end of a probe that carried new data: it is the end of this data.
 pub(super) const fn probe_sent_new_data(end: &mut Endpoint) {
     end.recovery.new_data_at_once = false;
     end.recovery.prr.probe.sent_at_end = end.snd_nxt;
@@ -303,8 +305,8 @@ fn judge_probe(end: &mut Endpoint, ack: u64, info: &AckInfo) {
     if !end.recovery.prr.probe.repeats {
         end.recovery.prr.probe.end();
     } else if ack > sent_at_end {
-        // The probe itself repaired a loss. Congestion control must react to it like to any other
-        // loss.
+        // The probe itself repaired a loss. Congestion control must react to this loss like to any
+        // other.
         phases::begin_reduction(end);
         end.window.cwnd = end.window.ssthresh;
         phases::keep_open(end);

@@ -1,12 +1,13 @@
 //! Loss recovery of Linux 6: RACK, tail loss probes, proportional rate reduction and F-RTO.
 //!
-//! The names in brackets are the kernel's (`net/ipv4/tcp_input.c` where no other file is named). `state` holds
-//! data and pure computations; `phases` is the state machine, which uses `state`; `events` handles
-//! acknowledgments, transmissions and the timer, and uses both.
+//! The names in brackets are those of the kernel's functions (in `net/ipv4/tcp_input.c` unless
+//! another file is given). `state` holds data and pure computations; `phases` is the state machine,
+//! which uses `state`; `events` handles acknowledgments, transmissions and the timer, and uses
+//! both.
 //!
-//! Not modeled: DSACK (RFC 2883), which only receivers configured with `fack` send here, and
-//! everything that depends on it; the phase CWR for congestion marks (see the endpoint's `ecn`);
-//! receivers that renege on SACKed data.
+//! Not modeled: DSACK (RFC 2883) and everything that depends on it, because here only receivers
+//! configured with `fack` send DSACK; the phase CWR for congestion marks (see the module `ecn` of
+//! the endpoint); receivers that renege on SACKed data.
 
 mod events;
 mod phases;
@@ -82,7 +83,7 @@ impl Algorithm for Prr {
         phases::enter_loss(end, now);
     }
 
-    /// The threshold is computed from the whole window, whether or not it is used
+    /// The threshold is computed from the whole window, whether or not the window is fully used
     /// (`tcp_reno_ssthresh`).
     fn flight_size(end: &Endpoint) -> u32 {
         end.window.cwnd

@@ -5,10 +5,10 @@
 //! of order (RFC 6582; `tcp_add_reno_sack`, `tcp_remove_reno_sacks`, `tcp_newreno_mark_lost`).
 //!
 //! A reduction of the window is undone if it was spurious, that is, if the segments were late and
-//! not lost. There are two signs: an acknowledgment echoes a timestamp from before the first
-//! retransmission (Eifel, RFC 3522; `tcp_packet_delayed`), or a segment that was never
-//! retransmitted arrives after a timeout (F-RTO, RFC 5682). Linux also uses DSACK (RFC 3708), which
-//! receivers here do not send.
+//! not lost. Two signs show that a reduction was spurious: an acknowledgment echoes a timestamp
+//! from before the first retransmission (Eifel, RFC 3522; `tcp_packet_delayed`), or a segment that
+//! was never retransmitted arrives after a timeout (F-RTO, RFC 5682). Linux also uses DSACK (RFC
+//! 3708), but here the receivers do not send it.
 
 use netstudy_units::{Duration, Time};
 
@@ -20,10 +20,11 @@ use crate::{CongestionControl, Endpoint, Flags, Segment};
 #[cold]
 pub(super) fn alert(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     end.counters.duplicate_acks_received += u64::from(!info.advanced);
-    // Losses are looked for only if the acknowledgment is a duplicate, or if SACKs leave a hole
-    // wider than reordering explains.
+    // Searches for losses only if the acknowledgment is a duplicate, or if SACKs leave a hole that
+    // is too wide to come from reordering.
     let mut finds = info.duplicate || (info.newly_sacked > 0 && is_hole_wide(end));
-    // Step A of the kernel: a congestion mark justifies the reduction, whether or not the loss was real.
+    // Step A of the kernel: a congestion mark justifies the reduction of the window, even if no
+    // segment was lost.
     if segment.flags.contains(Flags::ECE) {
         end.recovery.prr.undo.forbid();
     }
@@ -206,7 +207,7 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
     if is_new || end.recovery_point <= end.snd_una || after_progress {
         let (ssthresh, cwnd) = (threshold_to_keep(end), end.window.cwnd);
         end.lower_threshold();
-        // The window has no role in the loss of a SYN.
+        // The loss of a SYN does not concern the window.
         if end.snd_nxt > 1 {
             end.recovery.prr.undo.begin(ssthresh, cwnd);
         }
@@ -230,7 +231,7 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
 
 // ---- without SACK
 
-/// Counts a duplicate acknowledgment. Returns how many segments it delivered.
+/// Counts a duplicate acknowledgment. Returns how many segments this acknowledgment delivered.
 fn add_duplicate(end: &mut Endpoint) -> u32 {
     let before = end.dup_acks;
     end.dup_acks += 1;
@@ -238,9 +239,9 @@ fn add_duplicate(end: &mut Endpoint) -> u32 {
     end.dup_acks.saturating_sub(before)
 }
 
-/// Removes the duplicate acknowledgments that `segments` acknowledged segments had caused: all but
-/// the segment that filled the hole. Returns how many of the segments were not counted as delivered
-/// before.
+/// Handles the acknowledgment of `segments` segments. Each of them, except the one that filled the
+/// hole, had caused a duplicate acknowledgment; these duplicates are removed. Returns how many of
+/// the segments were not counted as delivered before.
 pub(super) fn remove_duplicates(end: &mut Endpoint, segments: u32) -> u32 {
     if segments == 0 {
         return 0;
@@ -251,8 +252,8 @@ pub(super) fn remove_duplicates(end: &mut Endpoint, segments: u32) -> u32 {
     delivered
 }
 
-/// Limits the duplicate acknowledgments to the outstanding segments. More of them mean that the
-/// path reorders (`tcp_check_reno_reordering`).
+/// Limits the duplicate acknowledgments to the outstanding segments. More duplicates than that mean
+/// that the path reorders (`tcp_check_reno_reordering`).
 fn limit_duplicates(end: &mut Endpoint, acknowledged: u32) {
     let out = end.sent.len();
     let holes = end.sent.lost().max(1).min(out);
@@ -297,8 +298,9 @@ pub(super) fn see_reordering(end: &mut Endpoint, lowest: u64) {
 
 // ---- losses by time (RFC 8985; `net/ipv4/tcp_recovery.c`)
 
-/// How much later than a segment sent after it a segment may arrive without counting as lost (RFC
-/// 8985, 6.2, step 4; `tcp_rack_reo_wnd`). DSACK, which would widen this window, is not modeled.
+/// How long a segment may still be missing after a later segment has arrived, without counting as
+/// lost (RFC 8985, 6.2, step 4; `tcp_rack_reo_wnd`). DSACK, which would widen this window, is not
+/// modeled.
 fn reordering_window(end: &Endpoint) -> Duration {
     let rack = &end.recovery.prr.rack;
     let repairs = matches!(end.phase, Phase::Recovery | Phase::Loss);
@@ -380,14 +382,15 @@ pub(super) fn echoed_ms(end: &Endpoint, now: Time, segment: &Segment) -> Option<
     Some(now.as_us().saturating_sub(u64::from(ago_us)) / 1000)
 }
 
-/// The threshold to which a reduction by a loss would be undone (`tcp_current_ssthresh`).
+/// The threshold that would be restored if a reduction because of a loss were undone
+/// (`tcp_current_ssthresh`).
 fn threshold_to_keep(end: &Endpoint) -> Option<u32> {
     let kept = end.window.ssthresh.max(end.three_quarters());
     (!end.is_lowered_for_mark()).then_some(kept)
 }
 
-/// Whether the acknowledgment is for a segment that was sent before the first retransmission, so it
-/// was late and not lost. Timestamps are compared in milliseconds, the unit of Linux
+/// Whether the acknowledgment is for a segment that was sent before the first retransmission, so
+/// the segment was late and not lost. Timestamps are compared in milliseconds, the unit of Linux
 /// (`tcp_tsopt_ecr_before`).
 fn was_only_late(end: &Endpoint, now: Time, segment: &Segment) -> bool {
     match end.recovery.prr.undo.first_repeat {
@@ -418,15 +421,15 @@ const fn holds_phase(end: &Endpoint) -> bool {
     !end.sack && end.snd_una == end.recovery_point
 }
 
-/// Without a retransmitted segment among the outstanding ones, a spurious retransmission can no
-/// longer be detected.
+/// If none of the outstanding segments was retransmitted, a spurious retransmission can no longer
+/// be detected.
 fn forget_repeats(end: &mut Endpoint) {
     if !end.sent.is_any_repeated() {
         end.recovery.prr.undo.first_repeat = None;
     }
 }
 
-/// Everything sent before the recovery is acknowledged. Returns whether the phase lasts on
+/// Everything sent before the recovery is acknowledged. Returns whether the phase continues
 /// (`tcp_try_undo_recovery`).
 fn undo_recovery(end: &mut Endpoint, now: Time, segment: &Segment) -> bool {
     if may_undo(end, now, segment) {

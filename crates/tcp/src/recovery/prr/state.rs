@@ -10,7 +10,8 @@ use crate::{Jiffies, SentSegment};
 /// State that this recovery keeps for a connection.
 #[derive(Clone, Copy, Debug)]
 pub(in super::super) struct State {
-    /// Losses are found by time (RACK), otherwise by the number of SACKed segments above.
+    /// If true, losses are found by time (RACK), otherwise by the number of later segments that are
+    /// SACKed.
     pub(super) uses_rack: bool,
     /// Tail loss probes are sent before the timeout.
     pub(super) probes_tail: bool,
@@ -47,7 +48,7 @@ impl State {
 
 // ---- an acknowledgment
 
-/// The content of one acknowledgment, and its effects.
+/// The content of one acknowledgment, and the effects of this acknowledgment.
 #[derive(Clone, Copy, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the kernel")]
 pub(super) struct AckInfo {
@@ -134,7 +135,7 @@ pub(super) enum Timer {
     Probe,
 }
 
-/// Added by Linux to the timeouts of probes and of reordering (`TCP_TIMEOUT_MIN_US`, since 6.6).
+/// Linux adds this to the timeouts of probes and of reordering (`TCP_TIMEOUT_MIN_US`, since 6.6).
 pub(super) const TIMEOUT_MIN: Duration = Duration::from_ms(2);
 
 /// Number of ticks that the finest level of the timer wheel covers (`LVL_START(1)`), and the number
@@ -142,10 +143,10 @@ pub(super) const TIMEOUT_MIN: Duration = Duration::from_ms(2);
 const FINEST_TICKS: u64 = 63;
 const LEVEL_SHIFT: u32 = 3;
 
-/// When a timer that is set at `now` for `after` fires on a clock of Linux: the timeout is rounded
-/// up to whole ticks, and the timer wheel adds one tick, or one coarser unit for a long timeout
-/// (`usecs_to_jiffies`; `calc_index` of `kernel/time/timer.c`). With a `tick` of zero the timer is
-/// exact.
+/// Returns when a timer fires on Linux that is set at `now` to expire after the time `after`. The
+/// timeout is rounded up to whole ticks, and the timer wheel adds one tick, or for a long timeout
+/// one coarser unit (`usecs_to_jiffies`; `calc_index` of `kernel/time/timer.c`). With a `tick` of
+/// zero the timer is exact.
 pub(super) fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration) -> Time {
     if tick == Duration::ZERO {
         return now + after;
@@ -165,8 +166,8 @@ pub(super) fn expiry(now: Time, after: Duration, tick: Duration, phase: Duration
 /// State of the tail loss probe.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Probe {
-    /// `snd_nxt` when the probe was sent. Until this is acknowledged, no further probe is sent. 0:
-    /// no probe is outstanding.
+    /// `snd_nxt` when the probe was sent. Until this offset is acknowledged, no further probe is
+    /// sent. 0: no probe is outstanding.
     pub(super) sent_at_end: u64,
     /// The probe is a retransmission.
     pub(super) repeats: bool,
@@ -194,15 +195,15 @@ const REORDERING_MAX: u32 = 300;
 pub(super) struct Rack {
     /// Position, in the order of transmission, of the most recently sent segment that has arrived.
     pub(super) latest: Place,
-    /// Round-trip time of the last segment taken into account (`rack.rtt_us`).
+    /// Round-trip time of the segment that last changed this state (`rack.rtt_us`).
     pub(super) rtt: Duration,
-    /// A segment arrived since losses were last looked for.
+    /// A segment has arrived since the last search for losses.
     pub(super) advanced: bool,
     /// The minimum round-trip time of the whole connection. The kernel uses the minimum of the last
     /// five minutes.
     pub(super) min_rtt: Option<Duration>,
-    /// Reordering tolerance: number of later segments that may arrive before a segment without that
-    /// segment counting as lost (`tp->reordering`).
+    /// Reordering tolerance: number of later segments that may arrive while a segment is missing,
+    /// without the missing segment counting as lost (`tp->reordering`).
     pub(super) reordering: u32,
     /// A segment that was never retransmitted arrived after a later segment.
     pub(super) reordering_seen: bool,
@@ -226,7 +227,7 @@ impl Rack {
     pub(super) fn advance(&mut self, now: Time, segment: &SentSegment) {
         let rtt = now.since(segment.sent_at);
         if segment.was_repeated() && self.min_rtt.is_some_and(|least| rtt < least) {
-            // Too early for the retransmission: the original arrived.
+            // The acknowledgment is too early for the retransmission: the original has arrived.
             return;
         }
         self.advanced = true;
@@ -247,8 +248,8 @@ impl Rack {
         self.reordering_seen = true;
     }
 
-    /// A timeout although `sacked` segments are SACKed suggests that reordering was overestimated
-    /// (`tcp_enter_loss`).
+    /// A timeout has occurred although `sacked` segments are SACKed, which suggests that reordering
+    /// was overestimated (`tcp_enter_loss`).
     pub(super) fn doubt_reordering(&mut self, sacked: u32) {
         if sacked >= DUP_THRESH {
             self.reordering = self.reordering.min(DUP_THRESH);
@@ -267,11 +268,11 @@ impl Rack {
 /// (`tcp_init_cwnd_reduction`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Reduction {
-    /// The window at the loss (`RecoverFS` in segments; `prior_cwnd`).
+    /// The window at the time of the loss (`RecoverFS` in segments; `prior_cwnd`).
     before: u32,
-    /// Number of segments delivered since then (`prr_delivered`).
+    /// Number of segments delivered since the loss (`prr_delivered`).
     delivered: u32,
-    /// Number of segments sent since then (`prr_out`).
+    /// Number of segments sent since the loss (`prr_out`).
     pub(super) sent: u32,
 }
 
@@ -281,7 +282,7 @@ pub(super) struct Delivery {
     /// Number of segments that were acknowledged or SACKed for the first time.
     pub(super) segments: u32,
     /// The acknowledgment advanced `snd_una` and no further losses were found, so retransmissions
-    /// get through (`SafeACK` of the revision of RFC 6937, draft-ietf-tcpm-prr-rfc6937bis).
+    /// reach the receiver (`SafeACK` of the revision of RFC 6937, draft-ietf-tcpm-prr-rfc6937bis).
     pub(super) is_safe: bool,
 }
 
@@ -297,8 +298,8 @@ impl Reduction {
             let share = u64::from(ssthresh) * u64::from(self.delivered);
             (share.div_ceil(u64::from(self.before)) as u32).saturating_sub(self.sent)
         } else {
-            // Below the threshold: slow start back to it, with one more segment if the delivery is
-            // safe.
+            // Below the threshold, slow start raises the window back to the threshold, with one
+            // more segment if the delivery is safe.
             let bound = self.delivered.saturating_sub(self.sent).max(delivery.segments);
             (bound + u32::from(delivery.is_safe)).min(ssthresh - in_flight)
         };
@@ -363,7 +364,8 @@ mod tests {
 
     #[test]
     fn a_short_timer_fires_between_one_and_two_ticks_late() {
-        // 200.05 ms are 51 ticks; the wheel adds one: 208 ms from the last tick.
+        // 200.05 ms are 51 ticks, and the wheel adds one: the timer fires 208 ms after the last
+        // tick.
         let rto = Duration::from_us(200_050);
         assert_eq!(expiry(at_us(8000), rto, TICK, Duration::ZERO), at_us(216_000));
         assert_eq!(expiry(at_us(11_999), rto, TICK, Duration::ZERO), at_us(216_000));
@@ -375,8 +377,8 @@ mod tests {
 
     #[test]
     fn a_long_timer_fires_on_a_coarser_clock() {
-        // 400 ms are 100 ticks, above 63: units of eight ticks, and the next unit after (2 + 1 +
-        // 100) / 8 = 12.
+        // 400 ms are 100 ticks, more than 63. So the unit is eight ticks, and the timer fires at
+        // the next unit after (2 + 1 + 100) / 8 = 12.
         let fires = expiry(at_us(8000), Duration::from_ms(400), TICK, Duration::ZERO);
         assert_eq!(fires, at_us(4000 * (13 * 8 - 1)));
     }

@@ -1,9 +1,9 @@
-//! Losses by time: a segment is lost if a later one has arrived and enough time has passed (RFC 8985,
-//! 6.2, step 5; `tcp_rack_detect_loss` of Linux).
+//! Losses by time: a segment is lost if a later one has arrived and enough time has passed (RFC
+//! 8985, 6.2, step 5; `tcp_rack_detect_loss` of Linux).
 //!
-//! The kernel keeps a list of segments by the time of their last transmission. Here segments that
-//! were sent only once are in that order anyway, and retransmissions have a separate queue. So
-//! segments whose loss is decided are not examined again.
+//! The kernel keeps a list of segments by the time of their last transmission. Here, segments that
+//! were sent only once are in this order anyway, and retransmissions have a separate queue.
+//! Segments that are known to be lost or SACKed are not examined again.
 
 use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
@@ -20,7 +20,7 @@ pub(super) struct ByTime {
     /// Each segment below this number is known to be SACKed or lost, or was retransmitted.
     first_undecided: u64,
     /// Numbers and send times of retransmitted segments, in the order of retransmission. Some
-    /// entries are out of date.
+    /// entries are outdated: their retransmission is no longer in flight.
     copies: Ring<(u64, Time)>,
 }
 
@@ -67,7 +67,8 @@ impl SentSegments {
     }
 
     /// Marks all segments lost that were sent before `latest` and at least `patience` ago. If other
-    /// segments were sent before `latest`, returns the time until the last of them will be lost.
+    /// segments were sent before `latest`, returns the time until the last of them will count as
+    /// lost.
     pub(crate) fn lose_overdue(
         &mut self,
         now: Time,
@@ -94,7 +95,8 @@ impl SentSegments {
                 if !is_before && !segment.was_repeated() {
                     break;
                 }
-                // A segment that was retransmitted and whose loss was undone is out of order here.
+                // A segment is out of order here if it was retransmitted and its mark as lost was
+                // undone.
                 match left(now, segment, patience) {
                     None if is_before => self.lose(index),
                     left => {
@@ -134,8 +136,8 @@ impl SentSegments {
         wait
     }
 
-    /// Index in the queue of the segment of retransmission `at`, if that retransmission is neither
-    /// SACKed nor lost.
+    /// Index in the queue of the segment that was retransmitted as `copies[at]`, if this
+    /// retransmission is neither SACKed nor lost.
     fn copy_on_the_way(&self, at: usize) -> Option<usize> {
         let (number, sent_at) = self.by_time.copies[at];
         let index = number.checked_sub(self.first)? as usize;

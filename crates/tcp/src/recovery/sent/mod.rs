@@ -26,8 +26,8 @@ pub struct SentSegment {
     pub len: u32,
     /// When the segment was last sent.
     pub sent_at: Time,
-    /// `snd_nxt` at the time of the retransmission: a SACK of data sent after that shows that the
-    /// retransmission is lost.
+    /// `snd_nxt` at the time of the retransmission: a SACK of data sent after the retransmission
+    /// shows that it is lost.
     pub(crate) repeated_at: u64,
     pub(crate) state: u8,
 }
@@ -88,15 +88,15 @@ pub struct SentSegments {
     pub(crate) sacked: u32,
     pub(crate) lost: u32,
     pub(crate) retransmitted: u32,
-    /// Number of lost segments that have not been retransmitted since.
+    /// Number of lost segments that have not been retransmitted since they were lost.
     pub(crate) waiting: u32,
-    /// Number of the segment after the newest one that was ever SACKed.
+    /// The number of the segment that follows the newest segment ever SACKed.
     facked: u64,
-    /// All segments below this number are done with regard to forward retransmission.
+    /// Segments below this number need no forward retransmission any more.
     forward_from: u64,
     /// Each segment below this number is known to be SACKed or lost.
     decided: u64,
-    /// Number of SACKed segments from `decided` on.
+    /// Number of SACKed segments at and above `decided`.
     sacked_undecided: u32,
     /// No lost segment below this number waits to be retransmitted.
     retransmit_from: u64,
@@ -108,7 +108,8 @@ pub struct SentSegments {
     /// Number of times that a segment or a retransmission was marked lost (`tp->lost`).
     pub(crate) losses: u64,
     by_time: ByTime,
-    /// Number of segments minus number of packets in the queue; 0 if it holds segments.
+    /// Number of segments minus number of packets in the queue; 0 if the queue holds single
+    /// segments.
     pub(crate) more: u32,
     pub(crate) packets: Packets,
 }
@@ -153,7 +154,7 @@ impl SentSegments {
         self.queue.front().map_or(0, SentSegment::end)
     }
 
-    /// Segments believed to be in the network (`pipe` of RFC 6675, 4).
+    /// Number of segments believed to be in the network (`pipe` of RFC 6675, 4).
     #[must_use]
     #[inline]
     pub fn in_flight(&self) -> u32 {
@@ -222,8 +223,8 @@ impl SentSegments {
         self.forget_loss(state);
     }
 
-    /// Subtracts a segment in `state` from the counters of losses and retransmissions, because it
-    /// has arrived.
+    /// Subtracts a segment in `state` from the counters of losses and retransmissions, because the
+    /// segment has arrived.
     #[inline]
     fn forget_loss(&mut self, state: u8) {
         if state & (LOST | RETRANSMITTED) == 0 {
@@ -242,7 +243,7 @@ impl SentSegments {
         newly
     }
 
-    /// Like [`Self::sack`], without deciding losses.
+    /// Like [`Self::sack`], but does not decide which segments are lost.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
         self.mark_sacked_each(ack, blocks, |_| ())
     }
@@ -327,9 +328,9 @@ impl SentSegments {
         }
     }
 
-    /// Index of the first segment that starts at or after `offset`. Two guesses avoid a search:
-    /// usually it is the segment after the newest SACKed one, and nearly all segments are as long
-    /// as the oldest.
+    /// Index of the first segment that starts at or after `offset`. Two guesses usually avoid a
+    /// search: the segment after the newest SACKed one, and the index that results if all segments
+    /// are as long as the oldest.
     #[inline]
     fn index_of(&self, offset: u64) -> usize {
         let behind_newest = self.facked.saturating_sub(self.first) as usize;
@@ -366,7 +367,8 @@ impl SentSegments {
         self.sacked_undecided += u32::from(self.first + index as u64 >= self.decided);
     }
 
-    /// Moves `decided` forward while `threshold` SACKed segments lie above it.
+    /// Moves `decided` forward, and marks segments as lost, while `threshold` SACKed segments lie
+    /// above it.
     pub(crate) fn decide_lost(&mut self, threshold: u32) {
         while self.sacked_undecided >= threshold {
             let index = (self.decided - self.first) as usize;
@@ -420,8 +422,8 @@ impl SentSegments {
         self.waiting > 0
     }
 
-    /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of RFC
-    /// 6675).
+    /// Retransmits the oldest lost segment that has not been retransmitted yet (`NextSeg` (1) of
+    /// RFC 6675).
     pub fn retransmit_next(&mut self, now: Time) -> Option<SentSegment> {
         let from = self.retransmit_from.max(self.first);
         let waits = |segment: &SentSegment| segment.is(LOST) && !segment.is(RETRANSMITTED);
@@ -446,7 +448,7 @@ impl SentSegments {
         if self.sacked == 0 { 0 } else { self.facked.saturating_sub(self.first) as u32 }
     }
 
-    /// Marks the retransmission in flight of the segment at `index` as lost.
+    /// Marks the retransmission of the segment at `index`, which is in flight, as lost.
     fn lose_copy(&mut self, index: usize) {
         let segment = &mut self.queue[index];
         segment.state &= !RETRANSMITTED;
@@ -488,7 +490,7 @@ impl SentSegments {
         Some(self.repeat_uncounted(index, now))
     }
 
-    /// Retransmits the segment at `index`. It still counts as only one segment in flight.
+    /// Retransmits the segment at `index`. The segment still counts as only one segment in flight.
     fn repeat_uncounted(&mut self, index: usize, now: Time) -> SentSegment {
         let segment = &mut self.queue[index];
         segment.state |= EVER_RETRANSMITTED;

@@ -75,7 +75,7 @@ def _measure(case: Case) -> None:
         _sending(layout) as receivers,
     ):
         began_ns = time.monotonic_ns()
-        # Slow start fills the buffer once; its drops are not those of the steady state.
+        # Slow start fills the buffer once; its drops do not belong to the steady state.
         _receive(receivers, 0.5)
         before, resent = switch.snapshot_record(), _retransmissions(layout)
         received, seconds = _receive(receivers, _SECONDS)

@@ -946,7 +946,7 @@ mod tests {
                 (link.a.nic, link.b.nic) = (nic.clone(), nic.clone());
             }
         });
-        assert_eq!(port, "a port of \"switch\" has a host's interface");
+        assert_eq!(port, "a port of the switch \"switch\" has settings of a host's interface");
     }
 
     #[test]

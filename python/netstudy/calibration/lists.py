@@ -26,7 +26,7 @@ CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Interval:
-    """The lowest and the highest value that fit as well as the best one."""
+    """The lowest and the highest value whose fit is no worse than that of the best value."""
 
     low: Any
     high: Any

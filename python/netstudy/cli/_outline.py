@@ -1,7 +1,7 @@
 """An outline of a plan, with one line for each item: hosts, switches, links, phases, samplers.
 
-A line describes all runs of the plan. If these differ, it has the range of a number, and a list of
-the values of any other property.
+A line describes all runs of the plan. If a property differs between runs, the line has its range if
+it is a number, and otherwise all its values.
 """
 
 from __future__ import annotations

@@ -94,7 +94,7 @@ def command(
         typer.Option(
             "--write",
             metavar="PATH",
-            help="Write the profile with the fitted values: a file, or the folder of PROFILE.yaml.",
+            help="Write the fitted profile: to this file, or as PROFILE.yaml into this folder.",
         ),
     ] = None,
     threads: Annotated[int | None, typer.Option("--threads", min=1)] = None,

@@ -79,7 +79,8 @@ def appendix(
     """Makes the appendix from the folder's invocation and environment. `runs` has one run for each
     cell of the plan, in the order of levels.
 
-    `made_on` has the environment of the runs, and `nodes` that of each node, both from the records.
+    `made_on` is the environment of the runs, `nodes` the environment of each node; both come from
+    the records.
     """
     profiles, missing = _profiles(folder, runs)
     captured, missing_nodes = node_tables(folder.path, nodes)

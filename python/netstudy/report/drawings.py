@@ -200,7 +200,7 @@ class _Box:
 
 
 def _graph(runs: Sequence[Run]) -> str:
-    """Draws the largest network of the runs, with texts that cover the networks of all runs."""
+    """Draws the largest network of the runs; its labels give the values of all runs."""
     largest = max(runs, key=lambda run: len(run.network.nodes))
     boxes = _boxes(largest, runs)
     columns = _columns(largest, boxes)

@@ -254,9 +254,9 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
 
 
 def compared_decimals(rows: Sequence[Comparison], metric: Metric) -> int:
-    """The decimals for the two value columns: enough that small values have two digits, and that
-    values with the verdict "different" look different. Published values are not counted for the
-    first rule."""
+    """The decimals for the two value columns: enough that small values have two digits
+    (published values are left out here), and that values with the verdict "different" look
+    different."""
     exact = [row for row in rows if not row.by_rounding]
     values = [v for row in exact for v in (row.value, row.base_value) if v is not None]
     least = small_decimals(values, metric.decimals)

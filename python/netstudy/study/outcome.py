@@ -552,10 +552,10 @@ class Bottleneck(Conclusion):
     """Finds the resource that limits throughput, and rules the other candidates out.
 
     If throughput grows with a factor, the conclusion is drawn for each setting of the other
-    factors. It is drawn at the level with the highest throughput among the last level with a gain
-    and all later levels. If several candidates are at their limits there, it is drawn at a later
-    level that has the same throughput within the noise and only one of them at its limit, if there
-    is such a level. If throughput grows with no factor, the conclusion is drawn at the setting with
+    factors. Throughput gains up to some level; the conclusion is drawn at that level or a later
+    one, whichever has the highest throughput. If several candidates are at their limits there, it
+    is drawn at a later level that has the same throughput within the noise and only one of them at
+    its limit, if there is such a level. If throughput grows with no factor, the conclusion is drawn at the setting with
     the highest throughput.
     """
 

@@ -428,7 +428,7 @@ WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
     if kind not in ("probe", "tcp")
     for base, metric in words.metrics.items()
 }
-"""Metrics of the workloads themselves, without probes and samplers."""
+"""Metrics of the workloads; metrics of probes and samplers are not included."""
 SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
 """The metrics with samples; for these, a study can ask for the share of samples above a limit."""
 

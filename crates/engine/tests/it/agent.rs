@@ -550,7 +550,7 @@ fn a_server_without_a_client_ends_at_the_time_limit() {
     let (mut server, _) = ready(&plan);
     let message = server.error();
     assert!(
-        message.contains("the time limit of 100 ms is reached: no client has come"),
+        message.contains("the time limit of 100 ms is reached: no client has connected"),
         "{message}"
     );
     assert_eq!(server.exit_code(), Some(3));

@@ -555,8 +555,8 @@ class Bottleneck(Conclusion):
     factors. Throughput gains up to some level; the conclusion is drawn at that level or a later
     one, whichever has the highest throughput. If several candidates are at their limits there, it
     is drawn at a later level that has the same throughput within the noise and only one of them at
-    its limit, if there is such a level. If throughput grows with no factor, the conclusion is drawn at the setting with
-    the highest throughput.
+    its limit, if there is such a level. If throughput grows with no factor, the conclusion is drawn
+    at the setting with the highest throughput.
     """
 
     bottleneck: Literal[True]

@@ -261,7 +261,7 @@ def test_a_study_may_name_candidates_and_limits_of_its_own(tmp_path: Path) -> No
     ("candidate", "message"),
     [
         ("server.packets_per_s", "has no limit of its own; write one, as in"),
-        ("server.cpu_pct > 75", "a limit is the most that there is; write metric < number"),
+        ("server.cpu_pct > 75", "a limit is an upper bound; write metric < number"),
         ("server.cpu_pc", "is an unknown metric"),
     ],
 )

@@ -96,7 +96,7 @@ def test_a_band_holds_what_is_near_enough(
 
 @pytest.mark.parametrize("text", ["", "10 % 0.5", "or 3", "10 % or", "ten", "-5 %", "10 % or 5 %"])
 def test_what_is_no_band_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a band, such as 10 %"):
+    with pytest.raises(ValueError, match="is not a band; write 10 %"):
         Band.parse(text)
 
 

@@ -564,7 +564,7 @@ def test_an_expectation_that_cannot_be_held(expected: str, said: str, refusal: R
 @pytest.mark.parametrize(
     ("agreed", "said"),
     [
-        ("goodput: near", '2:22: agreement.goodput: "near" is not a tolerance; write 10 %, 0.5, or '
+        ("goodput: near", '2:22: agreement.goodput: "near" is not a band; write 10 %, 0.5, or '
          "10 % or 0.5"),
         ("godput: 10 %", '2:13: agreement.godput: "godput" is an unknown metric; '
          'did you mean "goodput_mbps"?'),

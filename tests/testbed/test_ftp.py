@@ -483,7 +483,7 @@ def test_a_file_that_is_not_whole_is_an_error(
 def test_a_byte_that_was_not_sent_so_is_an_error(start: Start) -> None:
     peer = Peer(b"x" * SIZE, "226 done")
     why = error_of(client(start, peer.at, login=LOGIN))
-    assert "byte 0 of the file is not the one that was sent" in why
+    assert "byte 0 of the file differs from the expected pattern" in why
 
 
 def test_data_from_a_foreign_address_are_not_fetched(start: Start) -> None:

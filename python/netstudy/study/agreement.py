@@ -33,7 +33,7 @@ class Band:
         match = _BAND.fullmatch(text.strip())
         given = (match["pct"], match["absolute"]) if match else (None, None)
         if match is None or given == (None, None) or bool(match["both"]) != all(given):
-            raise ValueError(f'"{text}" is not a tolerance; write 10 %, 0.5, or 10 % or 0.5')
+            raise ValueError(f'"{text}" is not a band; write 10 %, 0.5, or 10 % or 0.5')
         pct, absolute = (None if value is None else float(value) for value in given)
         return cls(pct, absolute)
 

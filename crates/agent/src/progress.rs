@@ -20,7 +20,7 @@ impl Progress {
         self.due
     }
 
-    /// Whether a record is due. If so, the next record is due an interval after `now`.
+    /// True if a record is due; the next record is then due an interval after `now`.
     pub(crate) fn is_due(&mut self, now: Time) -> bool {
         let is_due = now >= self.due;
         if is_due {

@@ -12,7 +12,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use crate::failure::Failure;
 use crate::tallies::Tallies;
 
-/// What to read: all sources of the kernel, but only the interfaces that the plan lists.
+/// The sources to read: all sources of the kernel, but only the interfaces that the plan lists.
 fn sources(plan: &InstrumentPlan) -> Sources {
     let sources = Sources::all().with_interfaces(plan.interfaces.clone());
     if plan.namespace_cpu { sources.with(Source::Processes) } else { sources }

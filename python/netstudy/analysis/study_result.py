@@ -299,8 +299,8 @@ def _not_of_this_run(study: Study, metrics: Sequence[Metric]) -> tuple[str, ...]
 def _headline(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[MetricName, ...]]:
-    """The metrics of the study's tables, and the names of those that this workload does not
-    have."""
+    """The metrics of the study's tables, and the names of metrics that this workload does
+    not have."""
     names = (
         name
         for table in study.report.tables

@@ -9,7 +9,7 @@ from netstudy.study.levels import is_numeric
 from netstudy.wire import Level
 
 Factors = Mapping[str, Sequence[Level]]
-"""Factor -> the levels of it that occur."""
+"""Factor -> its levels that occur."""
 
 
 @dataclass(frozen=True)

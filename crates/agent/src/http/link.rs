@@ -188,7 +188,7 @@ impl Link {
         }
     }
 
-    /// Whether the client should repeat the current request on a new connection. It should if the
+    /// True if the client should repeat the current request on a new connection: the
     /// request changes no data and the server had closed the idle connection without responding
     /// (RFC 9112, 9.3.1).
     pub(super) fn repeats(&mut self, why: Failure, may_repeat: bool) -> bool {

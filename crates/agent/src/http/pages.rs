@@ -124,8 +124,8 @@ impl Pages {
         }
     }
 
-    /// Whether a request may be repeated if no byte of the response arrived. True only if the
-    /// request changes no data (RFC 9110, 9.2.2).
+    /// True if a request may be repeated when no byte of the response arrived: the request
+    /// changes no data (RFC 9110, 9.2.2).
     pub(super) fn may_repeat(&self, request: Request) -> bool {
         match request {
             Request::Login { .. }

@@ -11,7 +11,7 @@ const HEAD_BYTES_MAX: usize = 64 * 1024;
 /// Largest size of the line that announces the size of a chunk.
 const CHUNK_LINE_BYTES_MAX: usize = 256;
 
-/// What the parser passes the contents of a response to.
+/// Receives the contents of a response from the parser.
 pub(super) trait Sink {
     /// The value of a `Set-Cookie` header.
     fn cookie(&mut self, value: &[u8]);

@@ -116,7 +116,7 @@ fn config(servers: u32, block_bytes: u64, request_bytes: u64) -> IncastConfig {
     }
 }
 
-/// What a client records: its iterations, and its requests and responses with each server.
+/// Records of a client: its iterations, and its requests and responses with each server.
 struct Iterations {
     spans: Spans,
     exchanges: Vec<Exchanges>,
@@ -182,7 +182,7 @@ impl Recording for Iterations {
     }
 }
 
-/// What a server records: the requests that it has answered, and the losses of its connection.
+/// Records of a server: the requests that it has answered, and the losses of its connection.
 #[derive(Default)]
 struct Served {
     /// When bytes last arrived.

@@ -385,7 +385,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let state = end.tcp.state();
         end.tcp.handle_any(now, segment);
         let end = self.end(to);
-        // The application is told about the opening before it gets data, because it accepts data
+        // The application learns of the opening before it gets data, because it accepts data
         // only on a connection that it knows to be open.
         if end.tcp.state() != state {
             self.again().tell_state(now, to, state);

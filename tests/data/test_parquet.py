@@ -31,7 +31,8 @@ def test_a_file_has_the_rows_and_the_metadata_of_the_table(
     assert read.equals(table.to_arrow())
     field = read.schema.field("completion_ns")
     assert field.metadata[b"unit"] == b"ns"
-    assert field.metadata[b"meaning"].startswith(b"From the first request")
+    described = {column.name: column.meaning for column in table.columns}
+    assert field.metadata[b"meaning"].decode() == described["completion_ns"]
     assert read.schema.metadata[b"netstudy.study"] == b"incast"
     assert read.schema.metadata[b"netstudy.testbed"] == b"sim"
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from netstudy.cli._terminal import continue_with, output, print_json, say, show
 from netstudy.errors import MISSED, TestbedError
+from netstudy.report.answer import Answer, answer
 from netstudy.report.expectation_table import expectations_as_data
 from netstudy.report.export import requirements_as_data
-from netstudy.report.prose.answer import answer
-from netstudy.report.prose.summary import summary
 from netstudy.report.terminal import print_summary
 
 if TYPE_CHECKING:
@@ -49,8 +48,14 @@ def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> di
         "cells": str(published.cells),
         "requirements": requirements_as_data(published.result.requirements),
         "expectations": expectations_as_data(published.result.expectations),
-        "answer": [str(sentence) for sentence in answer(published.result)],
-        "summary": [
-            str(sentence) for point in summary(published.result) for sentence in point.sentences
-        ],
+        "answer": _answer_as_data(answer(published.result)),
+    }
+
+
+def _answer_as_data(found: Answer) -> dict[str, Any]:
+    return {
+        "sentences": [str(sentence) for sentence in found.sentences],
+        "further": [str(sentence) for sentence in found.further],
+        "caveats": [str(sentence) for sentence in found.forbidding],
+        "next": None if found.next is None else str(found.next),
     }

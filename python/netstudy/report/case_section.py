@@ -17,7 +17,7 @@ from netstudy.report.figures import (
     reference_figures,
 )
 from netstudy.report.panel_section import PanelSection, panel_section
-from netstudy.report.prose.answer import worth_a_figure
+from netstudy.report.answer.findings import key_metric, worth_a_figure
 from netstudy.report.prose.describe import case_description
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.refs import Sentence
@@ -69,12 +69,16 @@ def case_sections(result: StudyResult) -> Iterator[CaseSection]:
 
 
 def key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | None:
-    """The figure for the summary: the first figure of a case that shows a difference or, without
-    such a case, of any."""
-    worth = [case.name for case in worth_a_figure(result)]
-    by_case = zip((case.name for case in result.cases), cases, strict=True)
-    first = sorted(by_case, key=lambda named: named[0] not in worth)
-    return next((figure for _, section in first for figure in section.drawn.figures), None)
+    """The figure next to the answer: one that shows the answer's metric, if possible of a case
+    that shows a difference."""
+    worth, metric = [case.name for case in worth_a_figure(result)], key_metric(result)
+    drawn = [
+        (case.name, figure)
+        for case, section in zip(result.cases, cases, strict=True)
+        for figure in section.drawn.figures
+    ]
+    drawn.sort(key=lambda one: (metric.name not in one[1].metrics, one[0] not in worth))
+    return next((figure for _, figure in drawn), None)
 
 
 def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:

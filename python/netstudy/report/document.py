@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.testbed import Here
+from netstudy.report.answer import Answer, answer
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.conclusion_tables import conclusion_tables
+from netstudy.report.conclusions import concluded_points, conclusion_tables
 from netstudy.report.expectation_table import expectations_table
 from netstudy.report.figures import Figure
 from netstudy.report.illustrations import bed_figure, workload_figure
 from netstudy.report.methods import methods, samples_of
-from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.describe import study_description
 from netstudy.report.prose.explain import limits
 from netstudy.report.prose.published import fitted_note, implied_sentences
-from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
-from netstudy.report.prose.words import Point
+from netstudy.report.prose.words import Point, point
 from netstudy.report.provenance import provenance, title_of
 from netstudy.report.reference_tables import implied_sizes_table
 from netstudy.report.refs import Name, Sentence, say
@@ -50,13 +49,14 @@ class Document:
     expectation: str | None
     expectations: Table | None
     provenance: Sentence
-    warnings: tuple[Sentence, ...]
+    answer: Answer
+    caveats: tuple[Sentence, ...]
+    """The caveats that the answer does not have."""
     problems: Table | None
     requirements: Table | None
-    summary: tuple[Point, ...]
-    concluded: tuple[Point, ...]
-    """The conclusions that the study asks for."""
-    concluded_tables: tuple[Table, ...]
+    findings: tuple[Point, ...]
+    """The conclusions that the study asks for, without the sentences that the answer has."""
+    finding_tables: tuple[Table, ...]
     """The tables that support the conclusions."""
     key_figure: Figure | None
     bed: Figure | None
@@ -100,6 +100,7 @@ def document(
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
     added = appendix(folder, result.plan, runs, testbed.environment, metrics, testbed.nodes)
     page = page_of(result.cells.workload)
+    answered = answer(result)
     return Document(
         study=result.study,
         badge=result.testbed.badge,
@@ -109,12 +110,12 @@ def document(
         expectation=result.expectation,
         expectations=expectations_table(result.expectations) if result.expectations else None,
         provenance=provenance(folder, result),
-        warnings=tuple(warnings(result)),
+        answer=answered,
+        caveats=tuple(one.capitalised() for one in warnings(result)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
-        summary=tuple(summary(result)),
-        concluded=tuple(concluded_points(result)),
-        concluded_tables=tuple(conclusion_tables(result)),
+        findings=tuple(_not_in(answered, concluded_points(result))),
+        finding_tables=tuple(conclusion_tables(result)),
         key_figure=key_figure(result, cases),
         bed=bed_figure(runs),
         workload=workload_figure(page, runs),
@@ -129,6 +130,15 @@ def document(
         limits=limits(samples_of(result)),
         appendix=added,
     )
+
+
+def _not_in(answered: Answer, points: Iterable[Point]) -> Iterator[Point]:
+    """The points without the sentences that the answer has."""
+    told = [str(one) for one in answered]
+    for one in points:
+        capital = tuple(sentence.capitalised() for sentence in one.sentences)
+        rest = [text for text in capital if not any(said.endswith(str(text)) for said in told)]
+        yield from point(one.lead, rest)
 
 
 def _problems(result: StudyResult) -> Table | None:

@@ -47,6 +47,8 @@ class Figure:
     caption: Sentence | None
     source: charts.Chart | str
     """The data of a chart, or the SVG text of a drawing."""
+    metrics: tuple[str, ...] = ()
+    """Names of the metrics that a chart shows."""
 
     _drawings: dict[charts.Size, Callable[[], str]] = field(
         default_factory=dict, init=False, repr=False, compare=False
@@ -169,14 +171,16 @@ def _metric_figure(
     parts = [_metric_chart(found, shown) for found in measured]
     name = _file(key, metric.figure)
     if len(parts) == 1:
-        return Figure(name, _alt(measured[0].panel, metric), None, parts[0].readable)
+        alt = _alt(measured[0].panel, metric)
+        return Figure(name, alt, None, parts[0].readable, (metric.name,))
     x = measured[0].panel.x
     title = shown.title or (f"{metric.title} against {x}" if x else metric.title)
     subtitle = max((part.subtitle for part in parts), key=len)
     pairs = [(one.panel.fixed, part) for one, part in zip(measured, parts, strict=True)]
     drawn, left = multiples.multiples(pairs, title, subtitle, margin_pct)
     drawn = drawn.readable
-    return Figure(name, _many_alt(title, subtitle, drawn), _left_out(left), drawn)
+    alt = _many_alt(title, subtitle, drawn)
+    return Figure(name, alt, _left_out(left), drawn, (metric.name,))
 
 
 def _is_of(figure: outcome.Figure, case: CaseResult) -> bool:
@@ -213,7 +217,7 @@ def _asked_figures(asked: Asked, prefix: str, place: int) -> Iterator[_AskedFigu
         drawn = drawn.readable
         lines = ", ".join(drawn.series) or "one line"
         alt = f"{drawn.title}, {drawn.subtitle}: {drawn.y} against {drawn.x}; {lines}."
-        yield _AskedFigure(Figure(name, alt, caption, drawn), tables)
+        yield _AskedFigure(Figure(name, alt, caption, drawn, asked.metrics), tables)
 
 
 def _file(key: str, name: str) -> str:

@@ -15,11 +15,10 @@ from netstudy.report.cellrefs import level_name
 from netstudy.report.distribution_section import distribution_parts
 from netstudy.report.figures import Figure
 from netstudy.report.numbers import level_text
-from netstudy.report.prose.conclude import conclusions
 from netstudy.report.prose.explain import chain
-from netstudy.report.prose.observe import observations, out_of_order
+from netstudy.report.prose.observe import out_of_order
 from netstudy.report.prose.published import against_published
-from netstudy.report.prose.words import Point, in_panel
+from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import (
@@ -53,14 +52,14 @@ class PanelSection:
     """A table of the metrics that `results` leaves out; None if there are none."""
     distributions: tuple[DistributionSection, ...]
     """A section for each quantity that has samples."""
-    observations: tuple[Sentence, ...]
+    breaks: tuple[Sentence, ...]
+    """The levels that break the order of their neighbours."""
     verdicts: tuple[Table, ...]
     """Tables of verdicts, that of the deciding metric first."""
     causes: Table | None
     """The tests of the causal chain; None if no link can be tested."""
     accounts: Table | None
     explanation: tuple[Sentence, ...]
-    conclusion: tuple[Point, ...]
     agreement: tuple[Table, ...]
     """How well the study's own values agree with published ones: a table of metrics and one of
     ratios."""
@@ -86,7 +85,7 @@ def panel_section(
         if rest
         else None,
         distributions=tuple(_distributions(found, case, key, result)),
-        observations=(*out_of_order(found, result), *observations(found)),
+        breaks=tuple(out_of_order(found, result)),
         verdicts=unrepeated(
             verdicts_table(table, f"{key}-verdict-{n}", _verdict_caption(table, held))
             for n, table in enumerate(found.verdicts, start=1)
@@ -94,7 +93,6 @@ def panel_section(
         causes=_causes(found, key, held),
         accounts=_accounts(found, key, held),
         explanation=tuple(chain(found)),
-        conclusion=tuple(conclusions(found)),
         agreement=tuple(_agreement_tables(found, key)),
         references=tuple(_references(found, case, key)),
         reference_text=tuple(against_published(found, result.margin_pct)),

@@ -22,7 +22,6 @@ from netstudy.report.reference_tables import MARK
 from netstudy.store import write_atomic
 
 if TYPE_CHECKING:
-    from netstudy.report.prose.words import Point
     from netstudy.report.refs import Sentence
     from netstudy.report.tables import Table
 
@@ -60,8 +59,8 @@ def _sections(doc: Document) -> list[str]:
     return [
         f"**{text(doc.question or doc.title)}**",
         *shown,
-        *_points(doc.summary),
-        *_warnings(doc.warnings),
+        *_answer(doc),
+        *_caveats(doc.caveats),
         *_tables([table for case in doc.cases for table in case.results]),
         *_beside_published(doc),
         *([f"Expected beforehand: {text(doc.expectation)}"] if doc.expectation else []),
@@ -97,15 +96,19 @@ def _columns(table: Table) -> list[str]:
     return [column for group in table.groups for column in group.columns]
 
 
-def _points(points: Sequence[Point]) -> list[str]:
-    return [f"**{text(one.lead)}.** {' '.join(text(s) for s in one.sentences)}" for one in points]
+def _answer(doc: Document) -> Iterator[str]:
+    found = doc.answer
+    for sentences in (found.sentences, found.further):
+        if sentences:
+            yield " ".join(map(text, sentences))
+    if found.forbidding:
+        yield "\n".join(f"- {text(sentence)}" for sentence in found.forbidding)
 
 
-def _warnings(warnings: Sequence[Sentence]) -> list[str]:
-    if not warnings:
-        return []
-    lines = "\n".join(f"> - {text(sentence)}" for sentence in warnings)
-    return [f"> Caveats:\n>\n{lines}"]
+def _caveats(caveats: Sequence[Sentence]) -> Iterator[str]:
+    if caveats:
+        lines = "\n".join(f"> - {text(sentence)}" for sentence in caveats)
+        yield f"> Caveats:\n>\n{lines}"
 
 
 def main(arguments: Sequence[str]) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from markupsafe import Markup, escape
 
@@ -112,6 +112,20 @@ class Sentence:
                 yield part
             elif isinstance(part, Sentence):
                 yield from part.numbers()
+
+    def capitalised(self) -> Sentence:
+        """The sentence with a capital first letter. A name that is printed as code stays as it
+        is."""
+        if not self.parts:
+            return self
+        first, *rest = self.parts
+        if isinstance(first, str):
+            first = f"{first[:1].upper()}{first[1:]}"
+        elif isinstance(first, Sentence):
+            first = first.capitalised()
+        elif isinstance(first, Name) and not first.code:
+            first = replace(first, text=f"{first.text[:1].upper()}{first.text[1:]}")
+        return Sentence((first, *rest))
 
     def without_asides(self) -> Sentence:
         """The sentence without its asides, for a short form."""

@@ -14,11 +14,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netstudy.characters import visible
+from netstudy.report.answer import answer
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.numbers import NO_BREAK, full_level, headed_level, level_text
 from netstudy.report.plaintext import Spelling, table_lines
-from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table
@@ -75,12 +75,15 @@ def print_summary(result: StudyResult, console: Console) -> None:
     """Prints the answer with its reasons, the requirements, a table for each panel, and the
     caveats."""
     _print(console, heading(result), style="bold underline")
-    for point in summary(result):
-        if point.lead == "Answer":
-            for sentence in point.sentences:
-                _wrapped(console, "", str(sentence), style="bold")
-        elif point.lead not in ("Required", "Expected"):
-            _wrapped(console, f"{point.lead}: ", " ".join(map(str, point.sentences)))
+    found = answer(result)
+    for sentence in found.sentences:
+        _wrapped(console, "", str(sentence), style="bold")
+    for sentence in found.further:
+        _wrapped(console, "", str(sentence))
+    for sentence in found.forbidding:
+        _wrapped(console, "! ", str(sentence), style="yellow")
+    if found.next is not None:
+        _wrapped(console, "Next: ", str(found.next))
     _print_requirements(console, result.requirements)
     _print_expectations(console, result.expectations)
     _print(console, "")

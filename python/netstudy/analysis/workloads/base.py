@@ -4,7 +4,7 @@ this folder."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
@@ -207,6 +207,15 @@ class WorkloadAnalysis:
     def deciding(self) -> Metric:
         """The main measure of a run's outcome."""
         return self.compared_on[0]
+
+    def decided_by_time(self) -> WorkloadAnalysis:
+        """The same workload, decided by the mean time of its samples of fixed size; unchanged if
+        its samples have none. For runs that measure a fixed number of samples: a reader then asks
+        how long one takes."""
+        if self.timed is None:
+            return self
+        metrics = dict.fromkeys((self.timed, *self.compared_on))
+        return replace(self, compared_on=tuple(metrics))
 
     def says_again(self, metric: Metric) -> bool:
         """Whether a metric only restates the deciding metric, because the product of the two is

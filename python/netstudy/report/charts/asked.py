@@ -91,6 +91,12 @@ class Asked:
         names = listed([metric.title for metric in self._metrics])
         return f"{names} over time" if self._is_course else f"{names} against {self.figure.x}"
 
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Names of the metrics that the figure shows."""
+        found = [*self._metrics, *([self._right] if self._right else [])]
+        return tuple(metric.name for metric in found)
+
     def is_course_of(self, metric: Metric) -> bool:
         """Whether this figure shows the metric over time."""
         return self._is_course and metric in self._metrics

@@ -84,143 +84,85 @@ def _with_digits(one: Number, digits: int, metric: Metric) -> Number:
     return Number(one.value, shown.in_unit(metric.unit), one.source, shown)
 
 
-def is_time(metric: Metric) -> bool:
-    """Whether a lower value may be called just "faster". Readers then think of the time of the
-    workload's own operation, so other times, such as percentiles, may not be called so."""
-    return metric.is_of_work
-
-
 _COUNTED = ("", "1/s", "frames", "packets", "segments", "timeouts")
 _OF_EACH = re.compile(" an? ")
 
 
 def is_number_of(metric: Metric) -> bool:
-    """Whether the metric counts things, so that the word is "fewer" and not "less": dropped packets
-    an iteration, failed submissions."""
+    """Whether the metric counts things, so that the word is "fewer" and not "lower": dropped
+    packets an iteration, failed submissions."""
     things = _OF_EACH.split(metric.label)[0]
     return metric.unit in _COUNTED and things.endswith("s")
 
 
-def comparative(metric: Metric) -> str:
-    """The word for the better of two values: fewer dropped packets, lower response time."""
-    if not is_number_of(metric):
-        return metric.direction
-    return "fewer" if metric.direction == "lower" else "more"
+def ways(metric: Metric) -> tuple[str, str]:
+    """The words for a smaller and for a larger value of the metric."""
+    if is_number_of(metric):
+        return "fewer", "more"
+    if metric.unit in TIMES and metric.direction == "lower":
+        return "shorter", "longer"
+    return "lower", "higher"
 
 
-def is_height(metric: Metric) -> bool:
-    """Whether a value of the metric is called "higher" or "lower", not "more" or "less": times that
-    are not called "faster", and indexes."""
-    return (_is_duration(metric) and not is_time(metric)) or metric.label.endswith(" index")
-
-
-def _is_duration(metric: Metric) -> bool:
-    return metric.unit in TIMES and metric.direction == "lower"
+def better(metric: Metric) -> str:
+    """The word for the better of two values; for a metric without a better direction, for the
+    larger."""
+    return ways(metric)[0 if metric.direction == "lower" else 1]
 
 
 def lead(metric: Metric, change: Change) -> Sentence:
-    """How far ahead the better value is: 2.46 times faster, 32 % less time, 12 % more.
+    """The size of a change of a metric: "2.46 times shorter", "32 % shorter", "3.1 times as high",
+    "12 percentage points lower"."""
+    return _lead(metric, change)[0]
 
-    `change` is the better value ÷ the worse one; for a metric without a better direction, either
-    value ÷ the other.
-    """
+
+def _lead(metric: Metric, change: Change) -> tuple[Sentence, str]:
+    """The size of a change, and the word before the second value: "than" or "as"."""
+    smaller, larger = ways(metric)
     if in_points(metric, change):
-        return say("{n}{ci}", n=_points(metric, change), ci=_points_interval(metric, change))
-    if _is_endless(change):
-        return say("none at all") if metric.direction == "lower" else say("and none there")
-    number, is_times = _size(metric, change)
-    if is_time(metric):
-        template = "{n} times faster{ci}" if is_times else "{n} less time{ci}"
-    elif is_height(metric):
-        way = _way(metric, change, is_times=is_times)
-        return say("{n} {way}{ci}", n=number, way=way, ci=_interval(metric, change))
-    elif is_times:
-        template = "{n} times as {much}{ci}" if _is_more(metric, change) else "{n} times {less}{ci}"
-    else:
-        template = "{n} more{ci}" if _is_more(metric, change) else "{n} {less}{ci}"
-    counts = is_number_of(metric)
-    return say(
-        template,
-        n=number,
-        much=Name("many" if counts else "much"),
-        less=Name("fewer" if counts else "less"),
-        ci=_interval(metric, change),
-    )
-
-
-def ahead_of(metric: Metric, change: Change, who: Name, other: Name) -> Sentence:
-    """The lead of `who`, which has the better value, over `other`: "takes 32 % less time than X".
-    The caller puts the name of `who` before this text."""
-    if in_points(metric, change):
-        return say(
-            "{who:has} a {what} that is {n} {way} than that of {other}{ci}",
-            who=who,
-            what=Name(metric.label),
-            n=_points(metric, change),
-            way=Name("larger" if (change.difference or 0.0) > 0 else "smaller"),
-            other=other,
-            ci=_points_interval(metric, change),
+        way = Name(larger if (change.difference or 0.0) > 0 else smaller)
+        points, ci = _points(metric, change), _points_interval(metric, change)
+        return say("{n} {way}{ci}", n=points, way=way, ci=ci), "than"
+    is_more = change.ratio > 1
+    if not _is_times(change):
+        n = plain(
+            abs(change.ratio - 1) * 100,
+            _decimals(change.ratio),
+            "%",
+            f"|change| in %, {change.source}",
         )
-    if _is_endless(change):
-        template = "{who:has} no {what}, unlike {other}"
-        if metric.direction == "higher":
-            template = "{who:has} some {what}, and {other} none"
-        return say(template, who=who, what=Name(metric.label), other=other)
-    number, is_times = _size(metric, change)
-    what = Name(metric.label)
-    if is_time(metric):
-        template = "{who:is} {n} times faster than {other}{ci}"
-        if not is_times:
-            template = "{who:takes} {n} less time than {other}{ci}"
-    elif is_height(metric):
-        template = "{who:has} {article} {what} that is {n} {way} than that of {other}{ci}"
-        if is_times and _is_more(metric, change):
-            template = "{who:has} {n} times the {what} of {other}{ci}"
-    elif _is_more(metric, change):
-        template = "{who:has} {n} times the {what} of {other}{ci}"
-        if not is_times:
-            template = "{who:has} {n} more {what} than {other}{ci}"
-    else:
-        template = "{who:has} {n} times {less} {what} than {other}{ci}"
-        if not is_times:
-            template = "{who:has} {n} {less} {what} than {other}{ci}"
-    return say(
-        template,
-        who=who,
-        n=number,
-        what=what,
-        article=Name(article(metric.label)),
-        less=Name("fewer" if is_number_of(metric) else "less"),
-        way=_way(metric, change, is_times=is_times),
-        other=other,
-        ci=_interval(metric, change),
-    )
+        way = Name(larger if is_more else smaller)
+        return say("{n} {way}{ci}", n=n, way=way, ci=_interval(change)), "than"
+    times = change if is_more else change.inverse()
+    n = Number(times.ratio, _times(times.ratio), times.source)
+    ci = _interval(change)
+    if not is_more:
+        return say("{n} times {way}{ci}", n=n, way=Name(smaller), ci=ci), "than"
+    as_much = {"more": "many", "longer": "long", "higher": "high"}[larger]
+    return say("{n} times as {much}{ci}", n=n, much=Name(as_much), ci=ci), "as"
 
 
-def _way(metric: Metric, change: Change, *, is_times: bool) -> Name:
-    """The word for the difference, "higher" or "lower"; for a ratio written as "times", "times as
-    high" or "times lower"."""
-    if not _is_more(metric, change):
-        return Name("times lower" if is_times else "lower")
-    return Name("times as high" if is_times else "higher")
-
-
-def article(word: str) -> str:
-    """The article before a word, "an" or "a"."""
-    return "an" if word[:1] in "aeiou" else "a"
+def compared(metric: Metric, change: Change, here: Name, there: Name) -> Sentence:
+    """The change of a metric between two places, without a full stop: "with cubic, completion time
+    is 32 % shorter than with reno". `change` is the value here ÷ the value there."""
+    refs = {"here": here, "there": there, "metric": Name(metric.label)}
+    counts = is_number_of(metric)
+    if not in_points(metric, change) and _is_endless(change):
+        no, some = ("{here}", "{there}") if change.ratio == 0 else ("{there}", "{here}")
+        if counts:
+            return say(f"{no} there are no {{metric}}, {some} there are some", **refs)
+        return say(f"{no}, {{metric}} is zero, {some} it is not", **refs)
+    size, word = _lead(metric, change)
+    template = "{here}, {metric} is {size} {word} {there}"
+    if counts:
+        template = "{here} there are {size} {metric} {word} {there}"
+    return say(template, size=size, word=Name(word), **refs)
 
 
 def in_points(metric: Metric, change: Change) -> bool:
     """Whether the change is given in percentage points, since a ratio of percentages would be
     misread."""
     return metric.is_share and change.difference is not None
-
-
-def _is_more(metric: Metric, change: Change) -> bool:
-    """True if the sentence says "more": higher values are better, or the metric has no better
-    direction and the ratio is above 1."""
-    is_larger = metric.direction == "neutral" and change.ratio > 1
-    return metric.direction == "higher" or is_larger
 
 
 def _is_endless(change: Change) -> bool:
@@ -251,19 +193,9 @@ def _points_interval(metric: Metric, change: Change) -> Sentence:
     )
 
 
-def _growth(metric: Metric, change: Change) -> Change:
-    """The ratio that is written as "times": above 1 for a better value, even if lower values are
-    better."""
-    return change.inverse() if metric.direction == "lower" else change
-
-
-def _size(metric: Metric, change: Change) -> tuple[Number, bool]:
-    """The lead as a number, and whether it is written as "times" rather than in percent."""
-    growth = _growth(metric, change)
-    if growth.ratio >= TOLD_AS_TIMES:
-        return Number(growth.ratio, _times(growth.ratio), growth.source), True
-    source = f"|change| in %, {change.source}"
-    return plain(abs(change.ratio - 1) * 100, _decimals(change.ratio), "%", source), False
+def _is_times(change: Change) -> bool:
+    """Whether the change is written as "times" rather than in percent."""
+    return max(change.ratio, 1 / change.ratio) >= TOLD_AS_TIMES
 
 
 def _decimals(ratio: float) -> int:
@@ -275,10 +207,9 @@ def _times(ratio: float) -> str:
     return significant_text(ratio, _DIGITS)
 
 
-def _interval(metric: Metric, change: Change) -> Sentence:
-    growth = _growth(metric, change)
-    is_times = growth.ratio >= TOLD_AS_TIMES
-    told = growth if is_times else change
+def _interval(change: Change) -> Sentence:
+    is_times = _is_times(change)
+    told = change.inverse() if is_times and change.ratio < 1 else change
     if told.interval is None:
         return NOTHING
     low, high = told.interval.low, told.interval.high

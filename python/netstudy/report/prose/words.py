@@ -47,15 +47,23 @@ def named(factor: str, level: Level | None) -> Name:
     return Name(full_level(factor, level), several=are_several(factor, level))
 
 
+def with_level(factor: str, level: Level | None) -> Name:
+    """A level as a circumstance, which no sentence uses as its subject: "with 128 buffers", "on
+    nexus-5010"."""
+    word = "on" if any(place in factor for place in PLACES) else "with"
+    return Name(f"{word} {full_level(factor, level)}")
+
+
 def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     """A sentence for each change of the lead along a numeric x."""
     if panel.x is None or not panel.x_numeric:
         return
     for one in table.crossovers:
         yield say(
-            "{to} {to:overtakes} {before} at {x}.",
-            to=named(table.factor, one.to_level),
-            before=named(table.factor, one.from_level),
+            "From {x} on, {metric} is better {to} than {before}.",
+            metric=Name(table.metric.label),
+            to=with_level(table.factor, one.to_level),
+            before=with_level(table.factor, one.from_level),
             x=at(panel.x, one.before),
         )
 
@@ -84,9 +92,7 @@ def on_level(panel: Panel, level: Level | None) -> Sentence:
     """The level of a series: " on nexus-5010", " with mtu 1500"; empty without a series."""
     if panel.series is None:
         return NOTHING
-    is_place = any(word in panel.series for word in PLACES)
-    template = " on {level}" if is_place else " with {level}"
-    return say(template, level=named(panel.series, level))
+    return say(" {level}", level=with_level(panel.series, level))
 
 
 def in_panel(panel: Panel) -> Sentence:

@@ -1,0 +1,383 @@
+"""Which level is better, in which metric, over which range, by how much, and where the lead
+changes."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from netstudy.analysis.case_result import PanelResult
+from netstudy.analysis.effects import Effects, PairEffect, Pointless
+from netstudy.analysis.layout import Panel
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.verdict import Comparison, VerdictTable
+from netstudy.documents.problems import listed
+from netstudy.report.cellrefs import cell_number, count, metric_number, plain
+from netstudy.report.numbers import counted, level_text, significant_text, spans
+from netstudy.report.prose.change import (
+    TOLD_AS_TIMES,
+    Change,
+    better,
+    change_of,
+    compared,
+    is_number_of,
+    lead,
+    size_of,
+    told_apart,
+    ways,
+)
+from netstudy.report.prose.pairs import pair_sentence
+from netstudy.report.prose.words import (
+    NOTHING,
+    at_level,
+    at_levels,
+    not_compared,
+    overtakings,
+    things,
+    why_no_verdict,
+    with_level,
+)
+from netstudy.report.refs import Name, Number, Sentence, join, say
+from netstudy.wire import Level, Treatment
+
+
+def two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
+    """Two levels compared at each value of x."""
+    rows = [row for row in table.rows if row.difference is not None]
+    if not rows and any(row.lacking is not None for row in table.rows):
+        yield say("{why}.", why=why_no_verdict(table))
+        return
+    if not rows:
+        yield not_compared(table)
+        return
+    if all(row.within_one_run for row in rows):
+        yield _one_run(table)
+        return
+    decided = table.with_outcome("different")
+    if not decided:
+        yield _equal_or_open(found.panel, table)
+        return
+    yield _who(found.panel, table)
+    yield _how_much(found, table, _largest(table, decided))
+    yield from overtakings(found.panel, table)
+    yield from _open(found.panel, table)
+
+
+def _both(table: VerdictTable) -> dict[str, Name]:
+    return {
+        "metric": Name(table.metric.label),
+        "a": with_level(table.factor, table.level),
+        "b": with_level(table.factor, table.base),
+    }
+
+
+def _one_run(table: VerdictTable) -> Sentence:
+    rows = [row for row in table.rows if row.difference is not None]
+    ahead = Counter(table.ahead(row) for row in rows)
+    first, other = sorted((table.level, table.base), key=lambda level: -ahead[level])
+    return say(
+        "{why}. In these runs, {metric} {is_} {better} {a} than {b} in {n} of {all} cells.",
+        why=why_no_verdict(table),
+        metric=Name(table.metric.label),
+        is_=_is(table.metric),
+        better=Name(better(table.metric)),
+        n=count(ahead[first], "cells in which it has the better value"),
+        all=count(len(rows), "cells with both values"),
+        a=with_level(table.factor, first),
+        b=with_level(table.factor, other),
+    )
+
+
+def _is(metric: Metric) -> Name:
+    return Name("are" if is_number_of(metric) else "is")
+
+
+def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:
+    same = table.with_outcome("same")
+    if len(same) == len(table.rows):
+        return say(
+            "{metric} {is_} equal {a} and {b}{where}.",
+            is_=_is(table.metric),
+            where=at_levels(panel, [row.x for row in same]),
+            **_both(table),
+        )
+    return say(
+        "Too close to call: no difference in {metric} between runs {a} and {b} is shown{where}.",
+        where=at_levels(panel, [row.x for row in table.with_outcome("undecided")]),
+        **_both(table),
+    )
+
+
+def _who(panel: Panel, table: VerdictTable) -> Sentence:
+    """The level that wins at most values of x, and these values."""
+    first, second = sorted((table.level, table.base), key=lambda level: -len(table.won_by(level)))
+    won, lost = table.won_by(first), table.won_by(second)
+    if not won:  # neither a higher nor a lower value is better
+        different = table.with_outcome("different")
+        return say(
+            "{metric} {is_} not the same {a} and {b}{where}.",
+            is_=_is(table.metric),
+            where=at_levels(panel, [row.x for row in different]),
+            **_both(table),
+        )
+    smaller, larger = ways(table.metric)
+    word = better(table.metric)
+    also = NOTHING
+    if lost:
+        worse = smaller if word == larger else larger
+        also = say(", and {worse}{where}", worse=Name(worse), where=_where(panel, lost))
+    return say(
+        "{metric} {is_} {word} {first} than {second}{where}{also}.",
+        metric=Name(table.metric.label),
+        is_=_is(table.metric),
+        word=Name(word),
+        first=with_level(table.factor, first),
+        second=with_level(table.factor, second),
+        where=_where(panel, won, everywhere=len(won) == len(table.rows)),
+        also=also,
+    )
+
+
+def _where(panel: Panel, rows: Sequence[Comparison], *, everywhere: bool = False) -> Sentence:
+    found = at_levels(panel, [row.x for row in rows])
+    if everywhere and panel.x is not None and len(rows) > 1:
+        return say(" throughout,{found}", found=found)
+    return found
+
+
+def _how_much(found: PanelResult, table: VerdictTable, row: Comparison) -> Sentence:
+    """The largest difference with both values."""
+    metric, panel = table.metric, found.panel
+    winner, change = _won_by(table, row)
+    loser = table.base if winner == table.level else table.level
+    cells = (panel.cell(row.x, level) for level in (winner, loser))
+    value, other = (cell_number(cell, metric, unit=True) for cell in cells)
+    assert value is not None, "a decided row has both values"
+    assert other is not None, "a decided row has both values"
+    value, other = told_apart(value, other, metric)
+    return say(
+        "{what}{where}: {value} against {other}, {ahead}.",
+        what=Name("Largest difference" if len(table.rows) > 1 else "The difference"),
+        where=at_level(panel, row.x),
+        value=value,
+        other=other,
+        ahead=lead(metric, change),
+    )
+
+
+def _largest(table: VerdictTable, decided: Sequence[Comparison]) -> Comparison:
+    """The row with the largest difference."""
+    return max(decided, key=lambda row: size_of(row, table.metric))
+
+
+def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
+    """The level that wins a comparison, and the change from the loser's value to the winner's."""
+    winner = table.level if row.winner in (None, table.level) else table.base
+    pair = f"{table.factor}={level_text(table.level)} ÷ {level_text(table.base)}"
+    change = change_of(row, f"{table.metric.name}, {pair}")
+    return winner, change if winner == table.level else change.inverse()
+
+
+def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    rows = table.with_outcome("undecided")
+    if rows:
+        yield say("Too close to call{where}.", where=at_levels(panel, [row.x for row in rows]))
+
+
+def many_levels(factor: str, whole: Effects) -> Iterator[Sentence]:
+    """The levels of a factor compared on average over all levels of the other factors."""
+    pairs = whole.pairs[factor]
+    leaders = _leaders(pairs)
+    beaten = [pair for pair in pairs if pair.winner in leaders[:1]]
+    if len(leaders) > 1 and beaten:
+        yield _share(leaders, pairs, Name(whole.metric.label))
+    if beaten:
+        yield _overall(leaders[0], beaten)
+    elif len(pairs) == 1:
+        yield pair_sentence(pairs[0])
+    else:
+        yield say(
+            "No level of {factor} is best over all others in {metric}.",
+            factor=Name(factor),
+            metric=Name(whole.metric.label),
+        )
+    yield from _surprises(whole, only=factor)
+
+
+def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) -> Sentence:
+    """The sentence on several levels that no other level beats: they are equal in every setting, or
+    it is undecided which of them is best."""
+    names = join([with_level(pairs[0].factor, level) for level in leaders])
+    among = [pair for pair in pairs if pair.level in leaders and pair.base in leaders]
+    if all(row.outcome == "same" for pair in among for row in pair.rows):
+        return say("{metric} is best, and equal, {leaders}.", leaders=names, metric=metric)
+    return say(
+        "{metric} is best {leaders}; which of them is best is undecided.",
+        leaders=join([with_level(pairs[0].factor, level) for level in leaders], "or"),
+        metric=metric,
+    )
+
+
+def _leaders(pairs: Sequence[PairEffect]) -> list[Level]:
+    """The levels that no other level beats over all settings; the level with the most wins comes
+    first."""
+    levels = dict.fromkeys(level for pair in pairs for level in (pair.level, pair.base))
+    won = Counter(pair.winner for pair in pairs)
+    lost = {_other(pair, pair.winner) for pair in pairs if pair.winner is not None}
+    return sorted((level for level in levels if level not in lost), key=lambda one: -won[one])
+
+
+def _overall(best: Level, pairs: Sequence[PairEffect]) -> Sentence:
+    """The lead of the best level over each that it beats: "with dctcp, completion time is 3.3 times
+    shorter than with cubic and 25 % shorter than with reno, on average over 2 settings"."""
+    first, *others = sorted(pairs, key=lambda pair: -abs(pair.contrast.value))
+    more = [_lead_over(pair, best) for pair in others]
+    return say(
+        "{first}{more}, on average over {n}.",
+        first=_ahead(first, best),
+        more=say(", and {parts}", parts=join(more)) if more else NOTHING,
+        n=things(count(len(first.contexts), "treatments of the other factors"), "setting"),
+    )
+
+
+def _other(pair: PairEffect, level: Level) -> Level:
+    return pair.base if level == pair.level else pair.level
+
+
+def _change(pair: PairEffect, winner: Level) -> Change:
+    """The change from the other level to the winner, on average over all settings."""
+    source = f"{pair.factor}={level_text(pair.level)} against {level_text(pair.base)}, "
+    source += f"{pair.metric.name} over {len(pair.contexts)} settings"
+    if pair.scale == "ratio":
+        change = Change(pair.change, pair.interval, f"geometric mean of ratios, {source}")
+    else:
+        change = Change(1.0, None, f"mean difference, {source}", pair.change, pair.interval)
+    return change if winner == pair.level else change.inverse()
+
+
+def _ahead(pair: PairEffect, winner: Level) -> Sentence:
+    """The lead of one level over the other, on average over all settings."""
+    who, other = (with_level(pair.factor, one) for one in (winner, _other(pair, winner)))
+    if pair.scale == "ratio" or pair.metric.is_share:
+        return compared(pair.metric, _change(pair, winner), who, other)
+    value = metric_number(abs(pair.change), pair.metric, _change(pair, winner).source)
+    return say(
+        "{who}, {metric} {is_} {way} by {value} than {other}",
+        who=who,
+        metric=Name(pair.metric.label),
+        is_=_is(pair.metric),
+        way=Name(better(pair.metric)),
+        value=value,
+        other=other,
+    )
+
+
+def _lead_over(pair: PairEffect, winner: Level) -> Sentence:
+    """The end of a sentence that names the winner before: "25 % shorter than with reno"."""
+    other = with_level(pair.factor, _other(pair, winner))
+    if pair.scale == "ratio" or pair.metric.is_share:
+        return say(
+            "{lead} against {other}", lead=lead(pair.metric, _change(pair, winner)), other=other
+        )
+    value = metric_number(abs(pair.change), pair.metric, _change(pair, winner).source)
+    return say(
+        "{way} by {value} against {other}", way=Name(better(pair.metric)), value=value, other=other
+    )
+
+
+def factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
+    """For studies without a comparison: the factors that matter, except the load along x, and what
+    their effects depend on."""
+    ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
+    first = ranked[0]
+    yield say(
+        "Of all factors, {factor} changes {metric} most: {ahead}{rest}.",
+        factor=Name(first.factor),
+        metric=Name(whole.metric.label),
+        ahead=_ahead(first, _winner(first)),
+        rest=_others(ranked[1:]),
+    )
+    yield from _surprises(whole)
+
+
+def _winner(pair: PairEffect) -> Level:
+    """The better level; for a metric without a better direction, the one with the higher value."""
+    return pair.winner or (pair.level if pair.contrast.value > 0 else pair.base)
+
+
+def _others(ranked: Sequence[PairEffect]) -> Sentence:
+    parts = [say("{factor} ({ahead})", factor=Name(one.factor), ahead=_size(one)) for one in ranked]
+    return say("; then {parts}", parts=join(parts)) if parts else NOTHING
+
+
+def _size(pair: PairEffect) -> Sentence:
+    """The size of an effect without its interval."""
+    source = f"largest effect of {pair.factor} on {pair.metric.name}"
+    if pair.scale == "difference":
+        return say("{d}", d=metric_number(abs(pair.change), pair.metric, source))
+    ratio = max(pair.change, 1 / pair.change)
+    if ratio >= TOLD_AS_TIMES:
+        return say("{n} times", n=Number(ratio, significant_text(ratio, 2), source))
+    return say("{n}", n=plain(100 * (ratio - 1), 0, "%", source))
+
+
+def _surprises(whole: Effects, only: str | None = None) -> Iterator[Sentence]:
+    """The levels of other factors at which a factor has no effect, and those at which its effect is
+    reversed."""
+    turning = [pair for pairs in whole.pairs.values() for pair in pairs if pair.turns]
+    turning = [pair for pair in turning if only in (None, pair.factor)]
+    for one in whole.pointless:
+        if only in (None, one.factor):
+            yield _no_effect(one)
+    for factor in dict.fromkeys(pair.factor for pair in turning):
+        yield _turned(next(pair for pair in turning if pair.factor == factor))
+
+
+def _no_effect(one: Pointless) -> Sentence:
+    levels = [level_text(level) for level in one.levels]
+    text = levels[0] if one.is_tail else listed(levels)
+    template = "With {by}{more}, {factor} makes no difference."
+    more = say(" or more") if one.is_tail and len(levels) > 1 else NOTHING
+    return say(template, by=Name(counted(one.by, text)), more=more, factor=Name(one.factor))
+
+
+def _turned(pair: PairEffect) -> Sentence:
+    """The settings in which a level wins although it loses in most others."""
+    fewer, more = sorted((pair.level, pair.base), key=lambda level: len(pair.won_by(level)))
+    places = pair.won_by(fewer)
+    row = max(
+        (row for row in pair.rows if row.winner == fewer),
+        key=lambda row: size_of(row, pair.metric),
+    )
+    source = f"{pair.metric.name}, {pair.factor}={level_text(pair.level)} ÷ {level_text(pair.base)}"
+    change = replace(change_of(row, source), interval=None, difference_interval=None)
+    return say(
+        "Only at {places}: {ahead}.",
+        ahead=compared(
+            pair.metric,
+            change if fewer == pair.level else change.inverse(),
+            with_level(pair.factor, fewer),
+            with_level(pair.factor, more),
+        ),
+        places=Name(_places(places, pair.contexts)),
+    )
+
+
+def _places(places: Sequence[Treatment], of: Sequence[Treatment]) -> str:
+    """If the treatments are all combinations of some levels, these levels of each factor; otherwise
+    the number of treatments."""
+    levels = {
+        factor: list(dict.fromkeys(one[factor] for one in places))
+        for factor in places[0]
+        if len({one[factor] for one in of}) > 1
+    }
+    if math.prod(map(len, levels.values())) != len(places):
+        return f"{len(places)} of {len(of)} settings"
+    all_levels = {factor: list(dict.fromkeys(one[factor] for one in of)) for factor in levels}
+    return ", ".join(
+        counted(factor, listed(spans(found, all_levels[factor])))
+        for factor, found in levels.items()
+        if len(found) < len(all_levels[factor])
+    )

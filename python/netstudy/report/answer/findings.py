@@ -1,0 +1,169 @@
+"""The findings of a study in the order in which its question asks for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, zip_longest
+
+from netstudy.analysis.case_result import CaseResult
+from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.verdict import VerdictTable
+from netstudy.report.answer import comparison
+from netstudy.report.answer.budget import Weighed, led
+from netstudy.report.answer.question import Clause, Subject, clauses
+from netstudy.report.answer.truth import Truth, of_comparisons
+from netstudy.report.conclusions import page_of_conclusion
+from netstudy.report.prose.grow import loop_sentence
+from netstudy.report.prose.observe import out_of_order, ranges
+from netstudy.report.prose.words import in_words
+from netstudy.report.refs import Name, Sentence, say
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """Findings about one thing in one test case."""
+
+    subject: Subject | None
+    sentences: tuple[Sentence, ...]
+    """The weightiest first."""
+    case: CaseResult
+    concluded: Concluded | None = None
+    compared: tuple[VerdictTable, ...] = ()
+
+    def truth(self, clause: Clause, result: StudyResult) -> Truth | None:
+        """The answer that these findings give to a clause of yes or no; None: they give none."""
+        if not clause.is_polar:
+            return None
+        if self.concluded is not None:
+            return page_of_conclusion(self.concluded).truth(self.concluded, clause)
+        base = None if result.comparing is None else result.comparing.base
+        return of_comparisons(clause, self.compared, base)
+
+
+def findings_first(result: StudyResult) -> Iterator[Weighed]:
+    """The sentences of the answer, the weightiest first: for each clause of the question, the first
+    finding about what it asks; then the other findings."""
+    sources = [one for case in result.cases for one in _sources(result, case)]
+    asked = clauses(result.question)
+    chosen = [(clause, _about(clause, sources, asked)) for clause in asked]
+    firsts: list[Iterator[Weighed]] = []
+    used: list[Source] = []
+    for clause, found in chosen:
+        for source in (one for one in found if one not in used):
+            used.append(source)
+            firsts.append(led(_led_by_truth(source, clause, result)))
+    rest = [led(_in_case(one, result)) for one in sources if one not in used]
+    yield from _in_turn([*firsts, *rest])
+
+
+def _in_turn(each: Sequence[Iterator[Weighed]]) -> Iterator[Weighed]:
+    """The first sentence of each source, then the second of each, and so on."""
+    return (one for turn in zip_longest(*each) for one in turn if one is not None)
+
+
+def _about(clause: Clause, sources: Sequence[Source], asked: Sequence[Clause]) -> list[Source]:
+    """The sources about the subject of a clause; for the only clause of a question whose subject
+    has no source, or is unknown, all sources."""
+    found = [one for one in sources if one.subject == clause.subject]
+    return found or (list(sources) if len(asked) == 1 else [])
+
+
+def _led_by_truth(source: Source, clause: Clause, result: StudyResult) -> Iterator[Sentence]:
+    """The sentences of a source, the first one after "Yes:" or "No:" if the clause asks so."""
+    word = source.truth(clause, result)
+    for number, sentence in enumerate(_in_case(source, result)):
+        if number or word is None:
+            yield sentence
+        else:
+            yield say("{word}: {text}", word=Name(word), text=sentence)
+
+
+def _in_case(source: Source, result: StudyResult) -> Iterator[Sentence]:
+    """The sentences of a source; the first one names its test case if there are several."""
+    for number, sentence in enumerate(source.sentences):
+        if number or len(result.cases) == 1:
+            yield sentence
+        else:
+            yield say("{case}: {text}", case=Name(source.case.name), text=sentence)
+
+
+def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
+    """The findings of a test case."""
+    tables = deciding_tables(result, case)
+    if tables:
+        sentences = tuple(_compared(result, case, tables))
+        yield Source("comparison", sentences, case, compared=tuple(tables))
+    drawn = [one for one in result.concluded if one.case == case.name and one.drawn is not None]
+    for one in drawn:
+        page = page_of_conclusion(one)
+        yield Source(page.subject, tuple(page.sentences_of(one)), case, concluded=one)
+    if case.loops:
+        yield Source("growth", tuple(map(loop_sentence, case.loops)), case)
+    if not tables and not drawn and not case.loops:
+        yield Source(None, tuple(_observed(result, case)), case)
+    broken = chain.from_iterable(
+        (in_words(found.panel, one) for one in out_of_order(found, result)) for found in case.panels
+    )
+    yield from (Source(None, (one,), case) for one in broken)
+
+
+def _compared(
+    result: StudyResult, case: CaseResult, tables: Sequence[VerdictTable]
+) -> Iterator[Sentence]:
+    whole = result.effects_in(case)
+    if len(tables) == 1 or len(case.layout.factors) == 1 or whole is None:
+        for table in tables:
+            found = next(one for one in case.panels if table in one.verdicts)
+            yield from comparison.two_levels(found, table)
+    elif result.comparing is not None:
+        yield from comparison.many_levels(result.comparing.factor, whole)
+
+
+def deciding_tables(result: StudyResult, case: CaseResult) -> list[VerdictTable]:
+    """The verdicts of a test case on the deciding metric."""
+    tables = (table for found in case.panels for table in found.verdicts)
+    return [table for table in tables if table.metric == result.deciding]
+
+
+def _observed(result: StudyResult, case: CaseResult) -> Iterator[Sentence]:
+    """For studies that compare and conclude nothing: the factors that matter, else the range of
+    each metric."""
+    whole = result.effects_in(case)
+    if whole is not None and whole.ranked:
+        yield from comparison.factors(whole, _load(case))
+        return
+    each = [[in_words(found.panel, one) for one in ranges(found)] for found in case.panels]
+    yield from (one for turn in zip_longest(*each) for one in turn if one is not None)
+
+
+def _load(case: CaseResult) -> str | None:
+    """The factor along x if it is numeric: its effect is expected. None if the levels along x are
+    names."""
+    return case.layout.x if any(found.panel.x_numeric for found in case.panels) else None
+
+
+def key_metric(result: StudyResult) -> Metric:
+    """The metric that the answer is about: that of the first finding."""
+    sources = [one for case in result.cases for one in _sources(result, case)]
+    asked = clauses(result.question)
+    first = next((one for clause in asked for one in _about(clause, sources, asked)), None)
+    if first is None or first.concluded is None or first.concluded.drawn is None:
+        return result.deciding
+    compared = first.concluded.drawn.compared
+    return compared[0].metric if compared else result.cells.workload.throughput
+
+
+def worth_a_figure(result: StudyResult) -> list[CaseResult]:
+    """The test cases that show a difference; all test cases if none shows one."""
+    return [case for case in result.cases if _differs(result, case)] or [*result.cases]
+
+
+def _differs(result: StudyResult, case: CaseResult) -> bool:
+    drawn = (one.drawn for one in result.concluded if one.case == case.name and one.drawn)
+    pairs = (pair for one in drawn for levels in one.compared for pair in levels.pairs)
+    tables = deciding_tables(result, case)
+    rows = [row for one in (*tables, *pairs) for row in one.rows]
+    return not rows or any(row.outcome == "different" for row in rows)

@@ -1,0 +1,43 @@
+"""What to run next: the run that would decide what is still open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from netstudy.analysis.case_result import CaseResult
+from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.verdict import RUNS_RECOMMENDED, Comparison
+from netstudy.report.refs import Name, Sentence, say
+
+
+def next_run(result: StudyResult) -> Sentence | None:
+    """The replicates that would probably decide the undecided comparisons of the deciding metric;
+    None: nothing is undecided, or published values cannot be repeated."""
+    if result.testbed.published:
+        return None
+    open_ = [row for row in _compared(result) if row.outcome == "undecided"]
+    have = max((len(cell.runs) for cell in result.cells.rows), default=0)
+    if any(row.within_one_run for row in open_):
+        wanted = RUNS_RECOMMENDED
+    else:
+        known = [row.more_runs for row in open_ if row.more_runs is not None]
+        if not known:
+            return None
+        wanted = have + max(known)
+    return say(
+        "run it again with {option} to decide what is too close to call.",
+        option=Name(f"--set replicates={wanted}", code=True),
+    )
+
+
+def _compared(result: StudyResult) -> Iterator[Comparison]:
+    """Every comparison of the deciding metric."""
+    for case in result.cases:
+        yield from _in_case(result, case)
+
+
+def _in_case(result: StudyResult, case: CaseResult) -> Iterator[Comparison]:
+    for found in case.panels:
+        for table in found.verdicts:
+            if table.metric == result.deciding:
+                yield from table.rows

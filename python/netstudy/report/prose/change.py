@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
@@ -39,6 +39,8 @@ class Change:
     """The first value minus the other; None: not known. For metrics in %, texts give this
     difference, in percentage points, instead of the ratio."""
     difference_interval: Interval | None = None
+    is_least: bool = False
+    """Whether the change is only known to be at least this large."""
 
     def inverse(self) -> Change:
         """The same change with the two values exchanged."""
@@ -53,6 +55,7 @@ class Change:
             f"1 ÷ ({self.source})",
             None if self.difference is None else -self.difference,
             None if back is None else Interval(-back.high, -back.low),
+            self.is_least,
         )
 
 
@@ -231,7 +234,8 @@ def _is_endless(change: Change) -> bool:
 def _points(metric: Metric, change: Change) -> Number:
     value = change.difference or 0.0
     text = measured(abs(value), max(1, metric.decimals))
-    return Number(abs(value), f"{text} percentage points", change.source.replace("÷", "−"))
+    source = change.source.replace("÷", "−")
+    return _bound(change, Number(abs(value), f"{text} percentage points", source))
 
 
 def _points_interval(metric: Metric, change: Change) -> Sentence:
@@ -261,9 +265,14 @@ def _size(metric: Metric, change: Change) -> tuple[Number, bool]:
     """The lead as a number, and whether it is written as "times" rather than in percent."""
     growth = _growth(metric, change)
     if growth.ratio >= TOLD_AS_TIMES:
-        return Number(growth.ratio, _times(growth.ratio), growth.source), True
+        return _bound(change, Number(growth.ratio, _times(growth.ratio), growth.source)), True
     source = f"|change| in %, {change.source}"
-    return plain(abs(change.ratio - 1) * 100, _decimals(change.ratio), "%", source), False
+    pct = plain(abs(change.ratio - 1) * 100, _decimals(change.ratio), "%", source)
+    return _bound(change, pct), False
+
+
+def _bound(change: Change, number: Number) -> Number:
+    return replace(number, text=f"at least {number.text}") if change.is_least else number
 
 
 def _decimals(ratio: float) -> int:

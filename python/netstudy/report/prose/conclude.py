@@ -28,6 +28,7 @@ from netstudy.report.prose.change import (
     told_apart,
 )
 from netstudy.report.prose.explain import cause_summary
+from netstudy.report.prose.undecided import at_most, beyond_noise, undecided_pair
 from netstudy.report.prose.words import (
     NOTHING,
     Point,
@@ -199,8 +200,16 @@ def _size(panel: Panel, table: VerdictTable, row: Comparison, what: Sentence) ->
         other=numbers[1],
         other_level=named(table.factor, other_level),
         ahead=lead(table.metric, change if is_first else change.inverse()),
-        undecided=say("; too close to call") if row.outcome == "undecided" else NOTHING,
+        undecided=_if_undecided(row),
     )
+
+
+def _if_undecided(row: Comparison) -> Sentence:
+    if row.outcome != "undecided":
+        return NOTHING
+    if row.known is None or row.known.is_larger is None:
+        return say("; too close to call")
+    return beyond_noise(row.known)
 
 
 def _drops(panel: Panel, table: VerdictTable, chosen: Iterable[Level | None]) -> Iterator[Sentence]:
@@ -244,20 +253,37 @@ def _undecided_by_runs(
     if any(row.too_few_samples for row in rows):
         yield say("Too close to call{where}: {why}.", where=where, why=why_no_verdict(table))
         return
+    most = at_most(rows, table.metric)
+    yield from _directions(panel, table, rows)
     known = [row.more_runs for row in rows if row.more_runs is not None]
     if len(known) < len(rows):
         yield say(
-            "Too close to call{where}; for some, even {n} runs per configuration would not settle "
-            "it.",
+            "Too close to call{where}{most}; for some, even {n} runs per configuration would not "
+            "settle it.",
             where=where,
+            most=most,
             n=count(RUNS_SEARCHED, "largest number of runs considered"),
         )
     else:
         yield say(
-            "Too close to call{where}; about {n} more runs per configuration would settle it.",
+            "Too close to call{where}{most}; about {n} more runs per configuration would settle "
+            "it.",
             where=where,
+            most=most,
             n=count(max(known), "largest number of runs to add, at the power of the methods"),
         )
+
+
+def _directions(
+    panel: Panel, table: VerdictTable, rows: Sequence[Comparison]
+) -> Iterator[Sentence]:
+    """The undecided rows in which one level is shown to be better, but not by how much."""
+    for row in rows:
+        if row.known is not None and row.known.is_larger is not None:
+            both = (named(table.factor, level) for level in (table.level, table.base))
+            known = undecided_pair(row, table.metric, *both)
+            where = NOTHING if panel.x is None else say("At {x}, ", x=at(panel.x, row.x))
+            yield say("{where}{known}.", where=where, known=known)
 
 
 def _noise(table: VerdictTable) -> Iterator[Sentence]:

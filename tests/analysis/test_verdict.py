@@ -62,9 +62,9 @@ def test_inside_the_noise_band_is_the_same() -> None:
 
 def test_a_clear_difference_below_the_noise_threshold_is_not_called_one() -> None:
     row = compare({1: (around(101.0, 0.01), around(100.0, 0.01))}).rows[0]
-    assert row.p_different is not None
-    assert row.p_different < 0.001
-    assert row.outcome == "same"
+    assert row.interval is not None
+    assert not row.interval.holds(1)
+    assert (row.outcome, row.p_different) == ("same", 1)
 
 
 def test_a_difference_across_the_edge_of_the_band_is_undecided() -> None:
@@ -72,6 +72,48 @@ def test_a_difference_across_the_edge_of_the_band_is_undecided() -> None:
     assert row.interval is not None
     assert not row.interval.holds(1)
     assert row.outcome == "undecided"
+
+
+def test_a_difference_that_may_be_within_the_noise_is_undecided_but_has_a_direction() -> None:
+    """Its interval excludes 1, but not the band."""
+    row = compare({1: (around(102.4, 1.2), around(100.0, 1.2))}).rows[0]
+    assert (row.outcome, row.winner) == ("undecided", None)
+    assert row.known is not None
+    assert row.known.is_larger is True
+    assert row.known.ratio == row.interval, "a single row needs no correction"
+    assert row.known.ratio is not None
+    assert 1 < row.known.ratio.low < 1.02 < row.known.ratio.high
+
+
+def test_the_known_range_of_an_undecided_row_widens_with_the_undecided_rows() -> None:
+    """As in Holm's procedure, rows that are different no longer count."""
+    open_row, clear = (around(102.4, 1.2), around(100.0, 1.2)), (around(150), around(100))
+    alone, with_clear, with_open = (
+        compare({1: open_row, 2: other}).rows[0] if other else compare({1: open_row}).rows[0]
+        for other in (None, clear, open_row)
+    )
+    assert alone.known is not None
+    assert with_clear.known == alone.known
+    assert with_open.known is not None
+    assert with_open.known.ratio is not None
+    assert alone.known.ratio is not None
+    assert with_open.known.ratio.low < alone.known.ratio.low
+
+
+def test_decided_rows_have_no_remaining_range() -> None:
+    table = compare({1: (around(100), around(100)), 2: (around(150), around(100))})
+    assert [row.known for row in table.rows] == [None, None]
+
+
+@pytest.mark.parametrize("spread", [0.5, 1, 2, 4, 8])
+def test_the_known_range_never_leaves_an_undecided_pair_outside_of_the_band(spread: float) -> None:
+    for gap in np.linspace(-8, 8, 33):
+        row = compare({1: (around(100 + gap, spread), around(100.0, spread))}).rows[0]
+        if row.known is None:
+            assert row.outcome != "undecided"
+        elif row.known.ratio is not None:
+            assert row.known.ratio.low <= 1.02
+            assert row.known.ratio.high >= 0.98
 
 
 def test_without_a_threshold_nothing_is_called_the_same() -> None:
@@ -160,7 +202,7 @@ def test_missing_cells_have_no_verdict() -> None:
 
 
 def test_many_rows_need_stronger_evidence_than_one() -> None:
-    marginal, level = (around(108, 6), around(100, 6)), (around(100, 6), around(100, 6))
+    marginal, level = (around(110, 6), around(100, 6)), (around(100, 6), around(100, 6))
     alone = compare({1: marginal}).rows[0]
     among = compare({n: marginal if n == 1 else level for n in range(1, 24)})
     assert alone.outcome == "different"

@@ -204,9 +204,9 @@ def order_agreement(
 
 
 def _own_sign(a: Estimate | None, b: Estimate | None, margin_pct: float | None) -> int:
-    """Like `_sign`, but for the values that this study measured; also 0 where Welch's test finds no
-    significant difference."""
-    p = None if a is None or b is None else p_different(a, b)
+    """Like `_sign`, but for the values that this study measured; also 0 where the values are
+    not shown to differ by more than the noise."""
+    p = None if a is None or b is None else p_different(a, b, (margin_pct or 0.0) / 100)
     if a is None or b is None or (p is not None and p >= ALPHA):
         return 0
     return _sign(a.value, b.value, margin_pct)

@@ -7,8 +7,9 @@ the two levels is the mean of their differences over all contexts. Contexts have
 whatever their numbers of replicates. If every value is positive and the metric is not a percentage,
 effects are computed on logarithms, so that an effect is a ratio of geometric means; else it is a
 difference. Intervals and tests are Welch-Satterthwaite's, for a linear combination of cell means;
-they hold only for the contexts that were run. The p values of effects are adjusted for their number
-(Holm 1979), and separately those of interactions.
+they hold only for the contexts that were run. As in verdicts, an effect is shown if it is outside
+the study's noise band. The p values of effects are adjusted for their number (Holm 1979), and
+separately those of interactions.
 
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """
@@ -19,7 +20,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from statistics import fmean
 from typing import Literal
 
 from scipy.special import stdtr
@@ -57,9 +57,22 @@ class Contrast:
         """Two-sided p of "the combination is 0"."""
         if self.variance is None:
             return None
+        return min(1.0, 2 * min(self.p_at_most(0.0), self.p_at_least(0.0)))
+
+    def p_at_most(self, bound: float) -> float:
+        """One-sided p of "the combination is at most this"."""
+        return self._tail(self.value - bound)
+
+    def p_at_least(self, bound: float) -> float:
+        """One-sided p of "the combination is at least this"."""
+        return self._tail(bound - self.value)
+
+    def _tail(self, distance: float) -> float:
+        assert self.variance is not None, "without a variance, nothing is tested"
         if self.variance == 0:
-            return float(self.value == 0)
-        return 2 * float(stdtr(self.df, -abs(self.value) / math.sqrt(self.variance)))
+            is_rounding = abs(distance) <= ROUNDING
+            return 0.5 if is_rounding else float(distance < 0)
+        return float(stdtr(self.df, -distance / math.sqrt(self.variance)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +87,16 @@ class PairEffect:
     scale: Scale
     contrast: Contrast
     p: float | None
-    """Adjusted over all pairs of all factors."""
+    """p of "the effect is inside the noise band", adjusted over all pairs of all factors."""
     contexts: tuple[Treatment, ...]
     """Treatments of the other factors that were run with both levels."""
     rows: tuple[Comparison, ...]
     """The verdicts in the order of `contexts`; their p values are adjusted over the contexts."""
-    is_shown: bool
-    """Whether the effect over all contexts is significant and exceeds the margin."""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the effect over all contexts is shown to be outside the noise band."""
+        return self.p is not None and self.p < ALPHA
 
     @property
     def winner(self) -> Level | None:
@@ -254,6 +270,15 @@ class _Design:
         df = variance**2 / spread if spread else sum(df for _, df in parts)
         return Contrast(value, variance, df)
 
+    def difference(
+        self, of_level: Sequence[_Key], of_base: Sequence[_Key], times: float = 1.0
+    ) -> Contrast:
+        """The mean of some cells minus `times` the mean of as many others."""
+        weight = 1 / len(of_level)
+        return self.contrast(
+            [*((weight, one) for one in of_level), *((-weight * times, one) for one in of_base)]
+        )
+
     def _sum(self, terms: Sequence[tuple[float, float]]) -> float:
         """The weighted sum; 0 if it is only rounding error, which would be significant if the
         variance is zero."""
@@ -282,11 +307,8 @@ def _all_pairs(
         for base, level in combinations(levels, 2)
         if (pair := _pair(design, factor, (level, base), metric, margin_pct)) is not None
     ]
-    adjusted = holm([pair.contrast.p for pair in found])
-    found = [
-        replace(pair, p=p, is_shown=_is_shown(pair, p, margin_pct))
-        for pair, p in zip(found, adjusted, strict=True)
-    ]
+    adjusted = holm([pair.p for pair in found])
+    found = [replace(pair, p=p) for pair, p in zip(found, adjusted, strict=True)]
     found.sort(key=lambda pair: -abs(pair.contrast.value))
     return {name: tuple(one for one in found if one.factor == name) for name in design.levels}
 
@@ -302,7 +324,6 @@ def _pair(
     contexts = design.contexts(factor, level, base)
     if not contexts:
         return None
-    weight = 1 / len(contexts)
     of_level = [one | {(factor, level)} for one in contexts]
     of_base = [one | {(factor, base)} for one in contexts]
     table = verdict_table(
@@ -317,20 +338,18 @@ def _pair(
         x=None,
         margin_pct=margin_pct,
     )
-    # p and is_shown are set in `_all_pairs`: Holm's correction needs the p of every pair.
+    contrast = design.difference(of_level, of_base)
     return PairEffect(
         metric=metric,
         factor=factor,
         level=level,
         base=base,
         scale=design.scale,
-        contrast=design.contrast(
-            [*((weight, one) for one in of_level), *((-weight, one) for one in of_base)]
-        ),
-        p=None,
+        contrast=contrast,
+        # Adjusted in `_all_pairs`: Holm's correction needs the p of every pair.
+        p=_p_beyond(design, of_level, of_base, (margin_pct or 0.0) / 100),
         contexts=tuple(_without(design.cells[one].treatment, factor) for one in of_level),
         rows=table.rows,
-        is_shown=False,
     )
 
 
@@ -338,14 +357,22 @@ def _without(treatment: Treatment, factor: str) -> Treatment:
     return {name: level for name, level in treatment.items() if name != factor}
 
 
-def _is_shown(pair: PairEffect, p: float | None, margin_pct: float | None) -> bool:
-    if p is None or p >= ALPHA:
-        return False
-    margin = (margin_pct or 0.0) / 100
-    if pair.scale == "ratio":
-        return abs(pair.change - 1) > margin
-    of_base = fmean(row.base_value for row in pair.rows if row.base_value is not None)
-    return abs(pair.change) > margin * abs(of_base)
+def _p_beyond(
+    design: _Design, of_level: Sequence[_Key], of_base: Sequence[_Key], margin: float
+) -> float | None:
+    """p of "the effect is inside the noise band", as in verdicts: twice the smaller p of the two
+    one-sided tests."""
+    if design.scale == "ratio":
+        high, low = math.log1p(margin), math.log1p(-margin) if margin < 1 else -math.inf
+        over = under = design.difference(of_level, of_base)
+    else:
+        high = low = 0.0
+        over, under = (
+            design.difference(of_level, of_base, end) for end in (1 + margin, 1 - margin)
+        )
+    if over.variance is None or under.variance is None:
+        return None
+    return min(1.0, 2 * min(over.p_at_most(high), under.p_at_least(low)))
 
 
 def _interactions(design: _Design) -> list[Interaction]:

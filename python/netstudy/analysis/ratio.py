@@ -1,9 +1,10 @@
 """Compares two estimates: the interval of their ratio, and tests of difference and equivalence.
 
 All three use the same t statistic with the same degrees of freedom, so that the interval and the
-tests agree: Fieller's 95 % interval contains 1 exactly when Welch's test does not reject at 5 %.
-Fieller's 90 % interval lies in the noise band exactly when both of the two one-sided tests
-(Schuirmann 1987) reject at 5 %.
+tests agree: Fieller's 95 % interval lies wholly outside the noise band exactly when the
+minimum-effect test (Murphy & Myors 1999) rejects at 5 %; with a band of width 0, this is Welch's
+test of equality. Fieller's 90 % interval lies in the noise band exactly when both of the two
+one-sided tests (Schuirmann 1987) reject at 5 %.
 """
 
 from __future__ import annotations
@@ -47,11 +48,14 @@ def fieller(a: Estimate, b: Estimate, confidence: float = CONFIDENCE) -> Interva
     return Interval(max(0.0, low), max(0.0, high))
 
 
-def p_different(a: Estimate, b: Estimate) -> float | None:
-    """Two-sided p of "both means are equal" (Welch 1947)."""
+def p_different(a: Estimate, b: Estimate, margin: float) -> float | None:
+    """p of "the ratio lies inside 1 ± noise": twice the smaller p of the two one-sided tests of its
+    ends. With a margin of 0, the two-sided p of "both means are equal" (Welch 1947)."""
     if a.variance is None or b.variance is None:
         return None
-    return min(1.0, 2 * _tail(abs(a.value - b.value), a, b, 1.0))
+    above = _tail(a.value - (1 + margin) * b.value, a, b, 1 + margin)
+    below = _tail((1 - margin) * b.value - a.value, a, b, 1 - margin)
+    return min(1.0, 2 * min(above, below))
 
 
 def p_same(a: Estimate, b: Estimate, margin: float) -> float | None:

@@ -1,12 +1,12 @@
 """Compares two levels, treatment by treatment: the ratio of means, the verdict, and the winner.
 
 A pair of cells differs only in the level of the compared factor. "same" means that the ratio is
-shown to lie inside the study's noise band. "different" means that the ratio lies outside and the
-test of equality rejects after Holm's correction. All other pairs are undecided; for them, the
-number of runs that would probably decide them is computed. With only one replicate per cell,
-run-to-run variation is unknown, so there is no verdict. For published values without repetitions,
-only the rounding is known: their difference is compared directly with the noise band, and they
-count as different if rounding cannot explain it.
+shown to lie inside the study's noise band, "different" that it is shown to lie outside, both after
+Holm's correction. All other pairs are undecided; for them, the interval that remains and the number
+of runs that would probably decide them are computed. With only one replicate per cell, run-to-run
+variation is unknown, so there is no verdict. For published values without repetitions, only the
+rounding is known: their difference is compared directly with the noise band, and they count as
+different if rounding cannot explain it.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from netstudy.analysis.intervals import (
+    CONFIDENCE,
     ROUNDING,
     Estimate,
     Interval,
@@ -49,6 +50,31 @@ Outcome = Literal["different", "same", "undecided", "missing"]
 
 
 @dataclass(frozen=True)
+class Known:
+    """The range in which the difference of an undecided pair lies.
+
+    The intervals hold for all undecided pairs of the table together and agree with Holm's
+    procedure: they are Bonferroni intervals over the pairs that are not different (Guilbaud 2008,
+    Biometrical Journal 50). So none of them lies wholly outside the noise band.
+    """
+
+    ratio: Interval | None
+    """value ÷ base_value; None if the base may be 0."""
+    difference: Interval
+    """value − base_value."""
+    margin_pct: float
+    """The study's equivalence margin; 0 without one."""
+
+    @property
+    def is_larger(self) -> bool | None:
+        """Whether the value is shown to be larger than the base's, True, or smaller, False; None:
+        the direction is not known."""
+        if self.difference.holds(0.0):
+            return None
+        return self.difference.low > 0
+
+
+@dataclass(frozen=True)
 class Comparison:
     """One pair of cells and its verdict."""
 
@@ -61,7 +87,8 @@ class Comparison:
     interval: Interval | None
     """95 % Fieller interval of the ratio."""
     p_different: float | None
-    """p of "both means are equal", Holm-adjusted over the rows of the table."""
+    """p of "the ratio is inside the noise band", Holm-adjusted over the rows of the table; without
+    a noise band, p of "both means are equal"."""
     p_same: float | None
     """p of "the ratio is outside the noise band", Holm-adjusted over the rows of the table."""
     noise_pct: float | None
@@ -85,6 +112,8 @@ class Comparison:
     """95 % interval of value − base_value, with Welch's degrees of freedom."""
     lacking: Lacking | None = None
     """If a cell has too few samples for a percentile: how many it has, and how many are needed."""
+    known: Known | None = None
+    """For an undecided pair of repeated cells: the range that remains."""
 
     @property
     def difference(self) -> float | None:
@@ -167,8 +196,9 @@ def verdict_table(
     differ = holm([test.p_different for test in tests])
     same = holm([test.p_same for test in tests])
     compared = max(1, sum(p is not None for p in differ))
+    left = max(1, sum(p is not None and p >= ALPHA for p in differ))
     rows = tuple(
-        _judge(test, d, s, metric, (level, base), margin, compared)
+        _judge(test, d, s, metric, (level, base), margin, compared, left)
         for test, d, s in zip(tests, differ, same, strict=True)
     )
     return VerdictTable(metric, factor, level, base, x, margin_pct, rows, _crossovers(rows))
@@ -195,7 +225,7 @@ class _Test:
             fewest = min(found, key=lambda lack: lack.samples, default=None)
             return cls(pair.x, a, b, None, None, fewest)
         same = None if margin is None else p_same(a, b, margin)
-        return cls(pair.x, a, b, p_different(a, b), same)
+        return cls(pair.x, a, b, p_different(a, b, margin or 0.0), same)
 
 
 def _judge(
@@ -206,7 +236,9 @@ def _judge(
     levels: tuple[Level, Level],
     margin: float | None,
     compared: int,
+    left: int,
 ) -> Comparison:
+    """The verdict on one of `compared` pairs, of which `left` are not shown to be different."""
     a, b = test.a, test.b
     rounded = any(e is not None and e.unit == "rounding" for e in (a, b))
     within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
@@ -215,7 +247,7 @@ def _judge(
     if rounded and a and b:
         outcome = _by_rounding(a, b, margin)
     else:
-        outcome = "undecided" if within and a and b else _outcome(a, b, differ, same, margin)
+        outcome = "undecided" if within and a and b else _outcome(a, b, differ, same)
     undecided = outcome == "undecided" and a is not None and b is not None
     return Comparison(
         x=test.x,
@@ -236,13 +268,27 @@ def _judge(
         by_rounding=rounded,
         difference_interval=_difference(a, b),
         lacking=test.lacking,
+        known=_known(a, b, 1 - ALPHA / left, margin)
+        if undecided and not within and not rounded
+        else None,
     )
 
 
-def _difference(a: Estimate | None, b: Estimate | None) -> Interval | None:
+def _known(
+    a: Estimate | None, b: Estimate | None, confidence: float, margin: float | None
+) -> Known | None:
+    difference = _difference(a, b, confidence)
+    if a is None or b is None or difference is None:
+        return None
+    return Known(fieller(a, b, confidence), difference, 100 * (margin or 0.0))
+
+
+def _difference(
+    a: Estimate | None, b: Estimate | None, confidence: float = CONFIDENCE
+) -> Interval | None:
     if a is None or b is None or a.variance is None or b.variance is None:
         return None
-    return student_interval(a.value - b.value, a.variance + b.variance, welch_df(a, b))
+    return student_interval(a.value - b.value, a.variance + b.variance, welch_df(a, b), confidence)
 
 
 def _not_of_single_runs(estimate: Estimate | None) -> bool:
@@ -258,7 +304,6 @@ def _outcome(
     b: Estimate | None,
     differ: float | None,
     same: float | None,
-    margin: float | None,
 ) -> Outcome:
     if a is None or b is None:
         return "missing"
@@ -268,10 +313,7 @@ def _outcome(
         return "same"
     if a.value == b.value == 0 and not a.variance and not b.variance:
         return "same"
-    beyond = abs(a.value - b.value) > (margin or 0.0) * abs(b.value)
-    if differ is not None and differ < ALPHA and beyond:
-        return "different"
-    return "undecided"
+    return "different" if differ is not None and differ < ALPHA else "undecided"
 
 
 def _by_rounding(a: Estimate, b: Estimate, margin: float | None) -> Outcome:
@@ -338,7 +380,7 @@ def _more_runs(a: Estimate, b: Estimate, margin: float | None, compared: int) ->
     band = (margin or 0.0) * abs(b.value)
     one_run = (a.variance or 0.0) * a.n + (b.variance or 0.0) * b.n
     n, reach = _reach(have, ALPHA / compared / (2 if gap > band else 1))
-    distance = gap if gap > band else band - gap
+    distance = abs(gap - band)
     if distance == 0:
         return None
     enough = n[reach * np.sqrt(one_run / n) <= distance]
@@ -358,12 +400,12 @@ def _crossovers(rows: Sequence[Comparison]) -> tuple[Crossover, ...]:
     rows in ascending order of x."""
     led = [row for row in rows if row.winner is not None and isinstance(row.x, int | float)]
     return tuple(
-        Crossover(_known(before.x), _known(after.x), _known(before.winner), _known(after.winner))
+        Crossover(_given(before.x), _given(after.x), _given(before.winner), _given(after.winner))
         for before, after in pairwise(led)
         if before.winner != after.winner
     )
 
 
-def _known(level: Level | None) -> Level:
+def _given(level: Level | None) -> Level:
     assert level is not None, "crossovers are sought between rows with an x and a winner"
     return level

@@ -244,7 +244,7 @@ def verdicts_table(verdicts: VerdictTable, table_id: str, caption: Sentence) -> 
         *head,
         Group(metric.title, metric.unit, columns=pair),
         *change,
-        Group("p after Holm", columns=("if equal", "if not same")),
+        Group("p after Holm", columns=("if within noise", "if beyond noise")),
         Group("A/A noise", "%"),
         Group("Verdict"),
     )
@@ -288,8 +288,10 @@ def _verdict_row(row: Comparison, table: VerdictTable, decimals: int) -> tuple[V
         *head,
         *sides,
         *(_in_points(row, table) if table.metric.unit == "%" else _in_percent(row, table)),
-        None if row.p_different is None else p_number(row.p_different, f"p of equality, {source}"),
-        None if row.p_same is None else p_number(row.p_same, f"p beyond the noise band, {source}"),
+        None
+        if row.p_different is None
+        else p_number(row.p_different, f"p inside the band, {source}"),
+        None if row.p_same is None else p_number(row.p_same, f"p outside the band, {source}"),
         None if row.noise_pct is None else bare_percent(row.noise_pct, f"A/A noise, {source}"),
         Name(verdict_text(row, table.factor)),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.metrics import Metric
@@ -39,6 +39,8 @@ class Change:
     """The first value minus the other; None: not known. For metrics in %, texts give this
     difference, in percentage points, instead of the ratio."""
     difference_interval: Interval | None = None
+    is_least: bool = False
+    """Whether the change is only known to be at least this large."""
 
     def inverse(self) -> Change:
         """The same change with the two values exchanged."""
@@ -53,6 +55,7 @@ class Change:
             f"1 ÷ ({self.source})",
             None if self.difference is None else -self.difference,
             None if back is None else Interval(-back.high, -back.low),
+            self.is_least,
         )
 
 
@@ -132,9 +135,9 @@ def _lead(metric: Metric, change: Change) -> tuple[Sentence, str]:
             f"|change| in %, {change.source}",
         )
         way = Name(larger if is_more else smaller)
-        return say("{n} {way}{ci}", n=n, way=way, ci=_interval(change)), "than"
+        return say("{n} {way}{ci}", n=_bound(change, n), way=way, ci=_interval(change)), "than"
     times = change if is_more else change.inverse()
-    n = Number(times.ratio, _times(times.ratio), times.source)
+    n = _bound(change, Number(times.ratio, _times(times.ratio), times.source))
     ci = _interval(change)
     if not is_more:
         return say("{n} times {way}{ci}", n=n, way=Name(smaller), ci=ci), "than"
@@ -173,7 +176,12 @@ def _is_endless(change: Change) -> bool:
 def _points(metric: Metric, change: Change) -> Number:
     value = change.difference or 0.0
     text = measured(abs(value), max(1, metric.decimals))
-    return Number(abs(value), f"{text} percentage points", change.source.replace("÷", "−"))
+    source = change.source.replace("÷", "−")
+    return _bound(change, Number(abs(value), f"{text} percentage points", source))
+
+
+def _bound(change: Change, number: Number) -> Number:
+    return replace(number, text=f"at least {number.text}") if change.is_least else number
 
 
 def _points_interval(metric: Metric, change: Change) -> Sentence:

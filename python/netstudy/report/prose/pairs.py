@@ -17,6 +17,7 @@ from netstudy.report.cellrefs import (
 )
 from netstudy.report.numbers import level_text
 from netstudy.report.prose.change import Change, ahead_of, change_of, is_time, lead
+from netstudy.report.prose.undecided import undecided_pair
 from netstudy.report.prose.words import NOTHING, held_levels, named, not_compared, things
 from netstudy.report.refs import Name, Sentence, aside, join, say
 from netstudy.wire import Level, Treatment
@@ -80,11 +81,11 @@ def _in_all(rows: Sequence[Comparison]) -> Sentence:
 
 
 def _one(pair: PairEffect, row: Comparison) -> Sentence:
-    if row.outcome == "undecided" or row.winner is None:
-        words = " differ in" if row.outcome == "different" else ": too close to call in"
-        return say(
-            f"{{a}} and {{b}}{words} {{metric}}.", metric=Name(pair.metric.label), **_both(pair)
-        )
+    if row.outcome == "undecided":
+        both = _both(pair)
+        return say("{known}.", known=undecided_pair(row, pair.metric, both["a"], both["b"]))
+    if row.winner is None:
+        return say("{a} and {b} differ in {metric}.", metric=Name(pair.metric.label), **_both(pair))
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
     change = change_of(row, source)
     is_level = row.winner == pair.level

@@ -55,7 +55,7 @@ def _methods(result: StudyResult) -> list[Sentence]:
             "two values are “different” where they are further apart than the noise threshold "
             "allows, and “same” where they are not, both beyond what one unit of the last digit "
             "could change; how far another run would differ is not known. With repetitions the "
-            "tests are those of runs: two one-sided tests for “same”, Welch’s for “different”, "
+            "tests are those of runs: two one-sided tests for “same”, and two for “different”, "
             "judged at {alpha} after Holm’s correction inside the table.",
             alpha=plain(ALPHA, 2, "", "level of all tests"),
         ),

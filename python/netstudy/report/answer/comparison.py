@@ -14,7 +14,7 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.documents.problems import listed
-from netstudy.report.cellrefs import cell_number, count, metric_number, plain
+from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
 from netstudy.report.numbers import counted, level_text, significant_text, spans
 from netstudy.report.prose.change import (
     TOLD_AS_TIMES,
@@ -29,6 +29,7 @@ from netstudy.report.prose.change import (
     ways,
 )
 from netstudy.report.prose.pairs import pair_sentence
+from netstudy.report.prose.undecided import at_most, undecided_pair
 from netstudy.report.prose.words import (
     NOTHING,
     at_level,
@@ -57,7 +58,8 @@ def two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         return
     decided = table.with_outcome("different")
     if not decided:
-        yield _equal_or_open(found.panel, table)
+        yield from _equal(found.panel, table)
+        yield from _open(found.panel, table)
         return
     yield _who(found.panel, table)
     yield _how_much(found, table, _largest(table, decided))
@@ -94,20 +96,15 @@ def _is(metric: Metric) -> Name:
     return Name("are" if is_number_of(metric) else "is")
 
 
-def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:
+def _equal(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     same = table.with_outcome("same")
-    if len(same) == len(table.rows):
-        return say(
+    if same:
+        yield say(
             "{metric} {is_} equal {a} and {b}{where}.",
             is_=_is(table.metric),
             where=at_levels(panel, [row.x for row in same]),
             **_both(table),
         )
-    return say(
-        "Too close to call: no difference in {metric} between runs {a} and {b} is shown{where}.",
-        where=at_levels(panel, [row.x for row in table.with_outcome("undecided")]),
-        **_both(table),
-    )
 
 
 def _who(panel: Panel, table: VerdictTable) -> Sentence:
@@ -181,9 +178,25 @@ def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
 
 
 def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
+    """What is known of the undecided rows."""
     rows = table.with_outcome("undecided")
-    if rows:
-        yield say("Too close to call{where}.", where=at_levels(panel, [row.x for row in rows]))
+    levels = [with_level(table.factor, level) for level in (table.level, table.base)]
+    if len(rows) == 1:
+        known = undecided_pair(rows[0], table.metric, *levels)
+        yield say("{where}{known}.", where=_at_start(panel, rows[0].x), known=known)
+    elif rows:
+        yield say(
+            "Too close to call{where}: {metric} {a} and {b}{most}.",
+            where=at_levels(panel, [row.x for row in rows]),
+            most=at_most(rows, table.metric),
+            **_both(table),
+        )
+
+
+def _at_start(panel: Panel, x: Level | None) -> Sentence:
+    """The place of a level at the beginning of a sentence: "At 23 servers, "; empty without a
+    factor along x."""
+    return NOTHING if panel.x is None else say("At {x}, ", x=at(panel.x, x))
 
 
 def many_levels(factor: str, whole: Effects) -> Iterator[Sentence]:

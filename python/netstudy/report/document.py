@@ -11,15 +11,14 @@ from netstudy.analysis.testbed import Here
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.conclusion_tables import conclusion_tables
+from netstudy.report.conclusions import concluded_points, conclusion_tables
 from netstudy.report.expectation_table import expectations_table
 from netstudy.report.figures import Figure
 from netstudy.report.illustrations import bed_figure, workload_figure
 from netstudy.report.methods import methods, samples_of
-from netstudy.report.prose.concluded import concluded_points
+from netstudy.report.prose.against_published import fitted_note, implied_sentences
 from netstudy.report.prose.describe import study_description
 from netstudy.report.prose.explain import limits
-from netstudy.report.prose.published import fitted_note, implied_sentences
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point

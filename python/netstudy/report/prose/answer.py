@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice, zip_longest
 
 from netstudy.analysis.case_result import CaseResult, PanelResult
-from netstudy.analysis.conclusions import Concluded, LevelsCompared, Replaced
+from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.conclusions.levels import LevelsCompared
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
@@ -22,6 +23,7 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, count, metric_number, plain
+from netstudy.report.conclusions import headline_of, sentences_of
 from netstudy.report.numbers import counted, level_text, significant_text, spans
 from netstudy.report.prose.change import (
     TOLD_AS_TIMES,
@@ -35,7 +37,6 @@ from netstudy.report.prose.change import (
     size_of,
     told_apart,
 )
-from netstudy.report.prose.concluded import sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations, out_of_order
 from netstudy.report.prose.pairs import pair_sentence
@@ -100,12 +101,19 @@ def worth_a_figure(result: StudyResult) -> list[CaseResult]:
 
 
 def _case_alike(result: StudyResult, case: CaseResult) -> Iterator[_CaseAlike]:
-    compared = next((drawn for one in _drawn(result, case) for drawn in one.drawn), None)
-    if _deciding(result, case) or not isinstance(compared, LevelsCompared):
+    compared = _first_comparison(result, case)
+    if _deciding(result, case) or compared is None:
         return
     outcomes = {row.outcome for pair in compared.pairs for row in pair.rows} - {"missing"}
     if len(outcomes) == 1 and outcomes <= {"same", "undecided"}:
         yield _CaseAlike(case, compared.metric, outcomes == {"same"})
+
+
+def _first_comparison(result: StudyResult, case: CaseResult) -> LevelsCompared | None:
+    """The comparison of levels with which the first conclusion begins; None if it compares no
+    levels."""
+    first = next((one.drawn for one in _drawn(result, case)), None)
+    return None if first is None else next(iter(first.compared), None)
 
 
 def _alike(found: Sequence[_CaseAlike]) -> Iterator[Sentence]:
@@ -224,14 +232,15 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Weighed]:
     if tables:
         # A replaced part is stronger evidence of a limit than an observed load, so it comes first.
         weighed = sorted(
-            _drawn(result, case), key=lambda one: not isinstance(one.drawn[0], Replaced)
+            _drawn(result, case),
+            key=lambda one: one.drawn is None or not one.drawn.is_by_change,
         )
-        yield from alone(sentences_of(one)[0] for one in weighed)
+        yield from alone(headline_of(one) for one in weighed)
 
 
 def _drawn(result: StudyResult, case: CaseResult) -> list[Concluded]:
     """The conclusions of a test case that its records allow."""
-    return [one for one in result.concluded if one.case == case.name and one.drawn]
+    return [one for one in result.concluded if one.case == case.name and one.drawn is not None]
 
 
 def _observed(case: CaseResult, *, is_alone: bool) -> Iterator[Sentence]:

@@ -13,9 +13,9 @@ from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import StudyResult
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
+from netstudy.report.prose.against_published import published_summary
 from netstudy.report.prose.answer import alone, answer, led, within, words_in
 from netstudy.report.prose.explain import cause_summary
-from netstudy.report.prose.published import published_summary
 from netstudy.report.prose.signals import moved_losses
 from netstudy.report.prose.words import Point, in_words, point, things
 from netstudy.report.refs import Name, Sentence, say

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 
-from netstudy.analysis.bottleneck import Candidate, Limits
 from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Candidate, Limits
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
+from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.numbers import counted, level_text
 from netstudy.report.prose.words import NOTHING, alike, held_in_each, held_levels, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -18,7 +19,21 @@ _TOLD = 3
 _DECIMALS = 1
 
 
-def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
+class BottleneckPage(ConclusionPage[Bottlenecks]):
+    """The resource that limits throughput."""
+
+    kind = Bottlenecks
+
+    def sentences(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+        """The bottleneck at each setting."""
+        return _sentences(drawn.limits)
+
+    def tables(self, drawn: Bottlenecks, found: Concluded, key: str) -> Iterator[Table]:
+        """The candidates."""
+        yield _table(found, drawn.limits, key)
+
+
+def _sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
     """The bottleneck at each setting; if it is undecided, also how it could be decided. Settings
     with the same bottleneck share their sentences."""
     for group in alike(found, _end):
@@ -262,7 +277,7 @@ def _read(one: Candidate) -> str:
     return one.name if one.metric is None else one.metric.name
 
 
-def limits_table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
+def _table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
     """One row for each candidate in each setting: measured value, limit, share."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))
     load = next((one.factor for one in drawn if one.factor is not None), None)

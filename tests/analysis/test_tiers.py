@@ -12,11 +12,11 @@ import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.plan import make_plan
+from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import document
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_markdown
 from netstudy.report.prose.answer import answer
-from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.warn import warnings
 from netstudy.store import Folder
 from netstudy.study import load

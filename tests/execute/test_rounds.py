@@ -14,8 +14,8 @@ from netstudy.analysis.study_result import analyse
 from netstudy.errors import StudyError
 from netstudy.execute import execute, left_to_do, rounds_of
 from netstudy.plan.planned import Estimate
+from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import document
-from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.grow import ending_text, loop_sentence
 from netstudy.store import Folder
 from netstudy.study.vocabulary import TestbedName

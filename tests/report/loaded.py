@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report.prose.concluded import concluded_points
+from netstudy.report.conclusions import concluded_points
 from netstudy.wire import ConnectionSamples, PhaseTimes, Readings, Run, RunRecord, Samples
 from tests.report.results import from_text
 from tests.report.synthetic import edges, nodes

@@ -9,7 +9,7 @@ import pytest
 
 from netstudy.analysis.workloads.incast import INCAST
 from netstudy.report.appendix import Appendix, appendix, fitted_figures, setting_text
-from netstudy.report.prose.published import fitted_note
+from netstudy.report.prose.against_published import fitted_note
 from netstudy.report.tables import Table
 from netstudy.store import Folder
 from tests.report.results import from_text, results, study_text

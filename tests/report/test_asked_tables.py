@@ -12,12 +12,12 @@ from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION, GOODPUT
 from netstudy.errors import StudyError
 from netstudy.report.asked_tables import asked_tables
+from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import document
 from netstudy.report.markdown import pipe_table
 from netstudy.report.numbers import MARGIN
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.plaintext import text_table
-from netstudy.report.prose.concluded import concluded_points
 from netstudy.report.prose.warn import warnings
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table

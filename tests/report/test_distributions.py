@@ -29,7 +29,7 @@ from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import write_report
 from netstudy.report.panel_section import DistributionSection
 from netstudy.report.prose.answer import answer
-from netstudy.report.prose.conclude import conclusions
+from netstudy.report.prose.panel_verdict import conclusions
 from netstudy.report.prose.summary import summary
 from netstudy.report.refs import say
 from netstudy.report.requirement_table import requirements_table

@@ -14,11 +14,11 @@ import pytest
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.warmup import WarmUp
 from netstudy.analysis.workloads.incast import INCAST as INCAST_METRICS
-from netstudy.report.prose.conclude import conclusions
+from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
 from netstudy.report.prose.observe import observations
-from netstudy.report.prose.published import against_published
+from netstudy.report.prose.panel_verdict import conclusions
 from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point

@@ -13,11 +13,10 @@ import pytest
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.cli import invoke
 from netstudy.cli._prepare import Asked, prepare
-from netstudy.report.conclusion_tables import conclusion_tables
-from netstudy.report.prose.concluded import concluded_points
+from netstudy.report.conclusions import concluded_points, conclusion_tables
 from netstudy.store import Results
 from netstudy.study import load
-from netstudy.study.published import published_values
+from netstudy.study.published_values import published_values
 
 pytestmark = pytest.mark.engine
 

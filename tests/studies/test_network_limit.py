@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.bottleneck import Limits
+from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Limits
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.cli import invoke
@@ -53,7 +53,8 @@ def is_busy(result: StudyResult) -> bool:
 
 
 def limits(result: StudyResult) -> list[Limits]:
-    return [one for each in result.concluded for one in each.drawn if isinstance(one, Limits)]
+    drawn = (each.drawn for each in result.concluded)
+    return [one for each in drawn if isinstance(each, Bottlenecks) for one in each.limits]
 
 
 def value(result: StudyResult, link: str, name: str) -> float:

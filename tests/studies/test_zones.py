@@ -13,8 +13,8 @@ import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.cli import invoke
+from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import Document, document
-from netstudy.report.prose.concluded import concluded_points
 from netstudy.store import Folder, Results
 
 pytestmark = pytest.mark.engine

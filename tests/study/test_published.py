@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.study import Study, load
-from netstudy.study.published import PublishedValue, published_values, read_published
+from netstudy.study.published_values import PublishedValue, published_values, read_published
 
 Refusal = Callable[..., list[str]]
 Write = Callable[..., Path]

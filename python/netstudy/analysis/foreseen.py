@@ -16,7 +16,6 @@ from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.order_statistics import carries, fewest, fewest_beyond, has_beyond
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan.paths import Hop, Routes
-from netstudy.study.outcome import Comparison
 from netstudy.study.references import references
 from netstudy.wire import Network, Run, Switch, Treatment, UntilTime
 
@@ -134,9 +133,7 @@ def _compared(study: Study, plan: Plan) -> list[Metric]:
 
 
 def _single_runs(study: Study) -> Iterator[SingleRuns]:
-    is_comparing = study.compare is not None or any(
-        isinstance(one, Comparison) for one in study.conclude
-    )
+    is_comparing = study.compare is not None or any(one.compares for one in study.conclude)
     if is_comparing and study.replicates < 2:
         yield SingleRuns()
 

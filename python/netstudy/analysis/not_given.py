@@ -11,8 +11,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.workloads import metrics_of
-from netstudy.study.not_reported import kind_of, shown
-from netstudy.study.outcome import Comparison, Conclusion, Equivalence, Limit
+from netstudy.study.not_reported import shown
 from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Plan
 
@@ -105,7 +104,7 @@ def _wanted(study: Study) -> Iterator[Wanted]:
     yield from _in_tables(study)
     yield from _in_figures(study)
     for conclusion in study.conclude:
-        yield from _each(("conclude", kind_of(conclusion)), _of_conclusion(conclusion))
+        yield from _each(("conclude", conclusion.key()), conclusion.needs)
     for index, requirement in enumerate(study.require):
         yield from _each(("require", index), (requirement.that.metric,))
     for index, expected in enumerate(study.expect):
@@ -123,17 +122,6 @@ def _in_tables(study: Study) -> Iterator[Wanted]:
 def _in_figures(study: Study) -> Iterator[Wanted]:
     for path, figure in study.figures:
         yield from _each(path, figure.metrics)
-
-
-def _of_conclusion(conclusion: Conclusion) -> Iterator[MetricName]:
-    match conclusion:
-        case Limit():
-            yield conclusion.limit
-            yield conclusion.while_.metric
-        case Comparison():
-            yield from conclusion.on
-        case Equivalence():
-            yield conclusion.equivalent
 
 
 def _figures(study: Study, metrics: Sequence[Metric]) -> Iterator[str]:

@@ -15,7 +15,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
-from netstudy.analysis.conclusions import LEAST_REPETITIONS
 from netstudy.analysis.effects import pair_effects
 from netstudy.analysis.ideal import split
 from netstudy.analysis.nodes import GOODPUT, is_sampled
@@ -24,7 +23,6 @@ from netstudy.analysis.settings import settings_of
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import marks, pauses, ring_drops
 from netstudy.plan.identity import canonical
-from netstudy.study.outcome import FirstRepetition
 from netstudy.study.vocabulary import LINK, MACHINE, MetricName
 from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES, header_bytes
 from netstudy.wire import (
@@ -95,6 +93,8 @@ class Untested:
     """Length of the measuring phase, which is shorter than `every_ns`."""
     repetitions: int = 0
     """Largest number of repetitions of any setting, if there are too few."""
+    repetitions_min: int = 0
+    """Number of repetitions that a conclusion of the study needs, if there are too few."""
 
 
 _KINDS: Final[Mapping[str, re.Pattern[str]]] = {
@@ -237,12 +237,11 @@ def of_plan(
 
 
 def _too_few_repetitions(study: Study, plan: Plan, repetitions: int | None) -> Iterator[Untested]:
-    if not any(isinstance(asked, FirstRepetition) for asked in study.conclude):
-        return
+    needed = max((asked.repetitions_min for asked in study.conclude), default=1)
     counts = Counter(canonical(run.treatment) for run in plan.runs)
     most = repetitions or max(counts.values(), default=0)
-    if most < LEAST_REPETITIONS:
-        yield Untested("few repetitions", repetitions=most)
+    if most < needed:
+        yield Untested("few repetitions", repetitions=most, repetitions_min=needed)
 
 
 _KEYS: Final = {"host": "sar"}

@@ -21,7 +21,7 @@ from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.network import whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy
 from netstudy.plan.programs import programs_of_runs
-from netstudy.plan.published import not_published, published_plan
+from netstudy.plan.published_plan import not_published, published_plan
 from netstudy.plan.support import stated, unsupported
 from netstudy.study import parse_only
 

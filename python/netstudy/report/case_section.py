@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.study_result import StudyResult
+from netstudy.report.answer.findings import key_metric, worth_a_figure
 from netstudy.report.asked_tables import asked_tables
 from netstudy.report.effects_tables import effects_section
 from netstudy.report.figures import (
@@ -17,7 +18,6 @@ from netstudy.report.figures import (
     reference_figures,
 )
 from netstudy.report.panel_section import PanelSection, panel_section
-from netstudy.report.answer.findings import key_metric, worth_a_figure
 from netstudy.report.prose.describe import case_description
 from netstudy.report.prose.grow import growth_sentences, growth_table, steps_table
 from netstudy.report.refs import Sentence

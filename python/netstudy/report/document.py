@@ -17,9 +17,9 @@ from netstudy.report.expectation_table import expectations_table
 from netstudy.report.figures import Figure
 from netstudy.report.illustrations import bed_figure, workload_figure
 from netstudy.report.methods import methods, samples_of
+from netstudy.report.prose.against_published import fitted_note, implied_sentences
 from netstudy.report.prose.describe import study_description
 from netstudy.report.prose.explain import limits
-from netstudy.report.prose.published import fitted_note, implied_sentences
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, point
 from netstudy.report.provenance import provenance, title_of

@@ -15,9 +15,9 @@ from netstudy.report.cellrefs import level_name
 from netstudy.report.distribution_section import distribution_parts
 from netstudy.report.figures import Figure
 from netstudy.report.numbers import level_text
+from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.explain import chain
 from netstudy.report.prose.observe import out_of_order
-from netstudy.report.prose.published import against_published
 from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table, reference_table
 from netstudy.report.refs import Name, Sentence, say

@@ -18,9 +18,9 @@ from netstudy.documents.fields import (
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.validation import Model, fault
 from netstudy.study.agreement import AgreedMetric, BandValue
+from netstudy.study.conclusions import AnyConclusion
 from netstudy.study.levels import FactorLevels, LevelChoice, LevelValue
 from netstudy.study.outcome import (
-    AnyConclusion,
     Compare,
     ExpectationOrText,
     FigureOrName,

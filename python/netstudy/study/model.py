@@ -12,11 +12,11 @@ from netstudy.documents.fields import Ref
 from netstudy.documents.problems import Path
 from netstudy.documents.source import Document
 from netstudy.study.agreement import Band
+from netstudy.study.conclusions.base import Conclusion
 from netstudy.study.file import BECAUSE, Design, Hole, Quick, StudyFile, Variant
 from netstudy.study.levels import FactorLevel, Growth, level_text
 from netstudy.study.outcome import (
     Compare,
-    Conclusion,
     Expectation,
     Figure,
     Reference,

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from netstudy.documents.problems import Path
 from netstudy.study.model import Study
-from netstudy.study.outcome import Conclusion, Figure
+from netstudy.study.outcome import Figure
 from netstudy.study.vocabulary import MetricName
 
 
@@ -34,13 +34,6 @@ def _has_course(study: Study, name: MetricName) -> bool:
     known = study.workload.spec.words.metrics.get(name.base)
     by_second = known is not None and known.by_second and name.limit is None
     return name.scope is not None or by_second
-
-
-def kind_of(conclusion: Conclusion) -> str:
-    """The key that identifies a kind of conclusion: the first key that only this kind has."""
-    fields = type(conclusion).model_fields
-    own = next(name for name in fields if name not in Conclusion.model_fields)
-    return fields[own].alias or own
 
 
 def shown(path: Path) -> str:

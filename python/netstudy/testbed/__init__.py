@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def named(name: str) -> Testbed:
     """The testbed with the name given to `--testbed`. Raises StudyError for an unknown name."""
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
-    from netstudy.testbed.published import PublishedData
+    from netstudy.testbed.published_data import PublishedData
     from netstudy.testbed.sim import Sim
 
     known: tuple[type[Testbed], ...] = (Sim, Netns, NetnsKernel, PublishedData)

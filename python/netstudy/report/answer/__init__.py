@@ -19,7 +19,7 @@ from netstudy.report.answer.findings import findings_first
 from netstudy.report.answer.next_run import next_run
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
-from netstudy.report.prose.published import published_summary
+from netstudy.report.prose.against_published import published_summary
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text, worst_number

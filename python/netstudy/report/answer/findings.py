@@ -13,13 +13,13 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.report.answer import comparison
 from netstudy.report.answer.budget import Weighed, led
-from netstudy.report.answer.question import Clause, Subject, clauses
-from netstudy.report.answer.truth import Truth, of_comparisons
-from netstudy.report.conclusions import page_of_conclusion
+from netstudy.report.conclusions import page_of_conclusion, sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import out_of_order, ranges
 from netstudy.report.prose.words import in_words
+from netstudy.report.question import Clause, Subject, clauses
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.truth import Truth, of_comparisons
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +38,8 @@ class Source:
         if not clause.is_polar:
             return None
         if self.concluded is not None:
-            return page_of_conclusion(self.concluded).truth(self.concluded, clause)
+            drawn = self.concluded.drawn
+            return page_of_conclusion(self.concluded).truth(drawn, clause)
         base = None if result.comparing is None else result.comparing.base
         return of_comparisons(clause, self.compared, base)
 
@@ -99,7 +100,7 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
     drawn = [one for one in result.concluded if one.case == case.name and one.drawn is not None]
     for one in drawn:
         page = page_of_conclusion(one)
-        yield Source(page.subject, tuple(page.sentences_of(one)), case, concluded=one)
+        yield Source(page.subject, tuple(sentences_of(one)), case, concluded=one)
     if case.loops:
         yield Source("growth", tuple(map(loop_sentence, case.loops)), case)
     if not tables and not drawn and not case.loops:
@@ -165,5 +166,6 @@ def _differs(result: StudyResult, case: CaseResult) -> bool:
     drawn = (one.drawn for one in result.concluded if one.case == case.name and one.drawn)
     pairs = (pair for one in drawn for levels in one.compared for pair in levels.pairs)
     tables = deciding_tables(result, case)
-    rows = [row for one in (*tables, *pairs) for row in one.rows]
+    rows = [row for one in tables for row in one.rows]
+    rows += [row for one in pairs for row in one.rows]
     return not rows or any(row.outcome == "different" for row in rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from netstudy.analysis.conclusions import LEAST_REPETITIONS
 from netstudy.analysis.untested import Depth, Untested
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count
@@ -77,7 +76,7 @@ def untested_sentence(found: Untested) -> Sentence:
             return say(
                 "A first repetition cannot be held against later ones: it takes {least} of a "
                 "setting, and the most here is {n}. Set {replicates} higher.",
-                least=least_repetitions(),
+                least=least_repetitions(found.repetitions_min),
                 n=count(found.repetitions, "the most repetitions of a setting"),
                 replicates=Name("replicates", code=True),
             )
@@ -138,9 +137,9 @@ def untested_sentence(found: Untested) -> Sentence:
             )
 
 
-def least_repetitions() -> Sentence:
+def least_repetitions(number: int) -> Sentence:
     """The phrase "3 repetitions": the minimum for judging the first repetition."""
-    return things(count(LEAST_REPETITIONS, "a spread needs two later ones"), "repetition")
+    return things(count(number, "a spread needs two later ones"), "repetition")
 
 
 def _ecn(found: Untested) -> str:

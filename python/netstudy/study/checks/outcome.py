@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -17,22 +18,17 @@ from netstudy.study.checks.names import (
     one_level_problems,
 )
 from netstudy.study.checks.tables import table_problems
+from netstudy.study.conclusions.base import Conclusion
 from netstudy.study.levels import level_text
-from netstudy.study.model import Study, factor_names
-from netstudy.study.outcome import (
-    Bottleneck,
-    Candidate,
-    Comparison,
-    Conclusion,
-    Equivalence,
-    Expectation,
-    Figure,
-    Knee,
-    Limit,
-    Substitution,
+from netstudy.study.model import Case, Study, factor_names
+from netstudy.study.outcome import Expectation, Figure
+from netstudy.study.published_values import (
+    PublishedFile,
+    PublishedValue,
+    levels_text,
+    read_published,
 )
-from netstudy.study.published import PublishedFile, PublishedValue, levels_text, read_published
-from netstudy.study.vocabulary import MetricName, is_line_rate
+from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level
 
 
@@ -145,47 +141,33 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
     yield from case_problems(study, path, conclusion.case)
     for name, level in conclusion.at.items():
         yield from at_problems(study, (*path, "at", name), name, level)
-    # The kinds that are not listed have no other names to check. The base is checked only if the
-    # factor exists: a misspelt factor would otherwise be reported twice.
-    match conclusion:
-        case Bottleneck():
-            for name, candidate in conclusion.candidates.items():
-                yield from _candidate_problems(study, (*path, "candidates", name), candidate)
-        case Substitution():
-            yield from factors_problems(
-                study, (*path, "substitution"), (conclusion.substitution,), cases
-            )
-            if conclusion.base is not None and conclusion.substitution in study.factors:
-                base = (*path, "base")
-                yield from one_level_problems(study, base, conclusion.substitution, conclusion.base)
-        case Knee():
-            yield from factors_problems(study, (*path, "knee"), (conclusion.knee,), cases)
-        case Comparison():
-            yield from factors_problems(study, (*path, "compare"), (conclusion.compare,), cases)
-            yield from metrics_problems(study, (*path, "on"), conclusion.on)
-            if conclusion.base is not None and conclusion.compare in study.factors:
-                base = (*path, "base")
-                yield from one_level_problems(study, base, conclusion.compare, conclusion.base)
-        case Limit():
-            yield from metric_problems(study, (*path, "limit"), conclusion.limit)
-            yield from metric_problems(study, (*path, "while"), conclusion.while_.metric)
-        case Equivalence():
-            yield from metrics_problems(study, (*path, "equivalent"), (conclusion.equivalent,))
+    yield from conclusion.problems(_NameChecks(study, cases), path)
 
 
-def _candidate_problems(study: Study, path: Path, candidate: Candidate) -> Iterator[Problem]:
-    """A candidate whose metric is not measured or has no limit."""
-    metric = candidate.metric
-    wrong = list(metric_problems(study, path, metric))
-    yield from wrong
-    if wrong or candidate.limit is not None or candidate.is_unknown:
-        return
-    if not metric.base.endswith("_pct") and not is_line_rate(metric):
-        message = (
-            f'"{metric}" has no limit of its own; write one, as in {metric} < 80000, or '
-            f"{metric} < unknown if nobody knows it"
-        )
-        yield study.document.problem(path, message)
+@dataclass(frozen=True)
+class _NameChecks:
+    """The checks of names that a conclusion uses."""
+
+    study: Study
+    cases: Sequence[Case]
+    """The test cases that the conclusion may be drawn from."""
+
+    def problem(self, path: Path, message: str) -> Problem:
+        return self.study.document.problem(path, message)
+
+    def factor(self, path: Path, name: str) -> Iterator[Problem]:
+        yield from factors_problems(self.study, path, (name,), self.cases)
+
+    def level(self, path: Path, factor: str, level: Level | None) -> Iterator[Problem]:
+        # A misspelt factor would otherwise be reported twice.
+        if level is not None and factor in self.study.factors:
+            yield from one_level_problems(self.study, path, factor, level)
+
+    def metric(self, path: Path, metric: MetricName) -> Iterator[Problem]:
+        yield from metric_problems(self.study, path, metric)
+
+    def metrics(self, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
+        yield from metrics_problems(self.study, path, metrics)
 
 
 def _condition_paths(study: Study, key: str, index: int) -> tuple[Path, Path]:

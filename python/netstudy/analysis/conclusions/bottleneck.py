@@ -18,16 +18,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.conclusion_cells import Cells, Growth
+from netstudy.analysis.conclusions.base import Drawn
+from netstudy.analysis.conclusions.cells import Cells, Growth
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import line_bps, links_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import node_metric
 from netstudy.documents.problems import listed
+from netstudy.study.conclusions.bottleneck import Bottleneck
+from netstudy.study.conclusions.bottleneck import Candidate as Asked
 from netstudy.study.levels import level_text
-from netstudy.study.outcome import Bottleneck
-from netstudy.study.outcome import Candidate as Asked
 from netstudy.study.vocabulary import MACHINE, MetricName, Scope
 from netstudy.wire import Host, Network, Switch, Treatment
 
@@ -100,9 +101,23 @@ class Limits:
         return tuple(one for one in self.candidates if one.state in states)
 
 
-def bottlenecks(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
-    """The limits at each setting of the factors other than the load; without a load factor, only
-    those in the cell with the best throughput."""
+@dataclass(frozen=True, eq=False)
+class Bottlenecks(Drawn[Bottleneck]):
+    """The bottleneck of throughput."""
+
+    kind = Bottleneck
+    limits: tuple[Limits, ...]
+    """One for each setting of the factors other than the load; without a load factor, only one, in
+    the cell with the best throughput."""
+
+    @classmethod
+    def draw(cls, asked: Bottleneck, cells: Cells) -> Bottlenecks | None:
+        """Examine the candidates at each setting."""
+        found = tuple(_each_setting(asked, cells))
+        return cls(found) if found else None
+
+
+def _each_setting(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
     found = list(cells.growths(cells.load))
     for growth in found:
         yield _of_growth(asked, cells, growth)

@@ -3,22 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import Final
 
-from netstudy.analysis.bottleneck import Candidate, Limits
 from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Candidate, Limits
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
+from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.numbers import counted, level_text
 from netstudy.report.prose.words import NOTHING, alike, held_in_each, held_levels, value_range
+from netstudy.report.question import Clause
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
+from netstudy.report.truth import Truth, whole
 
 _TOLD = 3
 """A sentence names at most this number of candidates; the table has all."""
 _DECIMALS = 1
+_RESOURCES: Final = {
+    "link": "networks?|links?|cards?|interfaces?|wires?|gigabit|uplinks?|trunks?",
+    "CPU": "CPUs?|processors?|cores?",
+    "disk": "disks?",
+    "window": "windows?|buffers?",
+    "switch": "switch|switches",
+}
+"""A word in the names of candidates -> the words by which a question calls such a resource."""
 
 
-def limit_sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
+class BottleneckPage(ConclusionPage[Bottlenecks]):
+    """The resource that limits throughput."""
+
+    kind = Bottlenecks
+    subject = "limit"
+
+    def sentences(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+        """The bottleneck at each setting."""
+        return _sentences(drawn.limits)
+
+    def truth(self, drawn: Bottlenecks, clause: Clause) -> Truth | None:
+        """Whether the limit is the resource that the clause names, or a link if it names none."""
+        if not clause.is_polar or clause.subject != self.subject:
+            return None
+        wanted = next((kind for kind, words in _RESOURCES.items() if clause.has(words)), None)
+        if wanted is None:
+            return None
+        return whole(
+            None if one.limit is None else wanted in one.limit.name for one in drawn.limits
+        )
+
+    def tables(self, drawn: Bottlenecks, found: Concluded, key: str) -> Iterator[Table]:
+        """The candidates."""
+        yield _table(found, drawn.limits, key)
+
+
+def _sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
     """The bottleneck at each setting; if it is undecided, also how it could be decided. Settings
     with the same bottleneck share their sentences."""
     for group in alike(found, _end):
@@ -262,7 +300,7 @@ def _read(one: Candidate) -> str:
     return one.name if one.metric is None else one.metric.name
 
 
-def limits_table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
+def _table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
     """One row for each candidate in each setting: measured value, limit, share."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))
     load = next((one.factor for one in drawn if one.factor is not None), None)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.bypass import Crossing, Crossings, crossings
+from netstudy.analysis.conclusions.bypasses_the_wire import Crossing, Crossings, crossings
 from netstudy.analysis.related import pool_study
 from netstudy.plan import make_plan
-from netstudy.report.prose.bypass import crossing_sentences, crossings_table
+from netstudy.report.conclusions.bypasses_the_wire import crossing_sentences, crossings_table
 from netstudy.study import load
 from netstudy.wire import (
     ConnectionSamples,

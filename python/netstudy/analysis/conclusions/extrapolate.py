@@ -18,11 +18,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.conclusion_cells import Cells
+from netstudy.analysis.conclusions.base import Drawn
+from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.ideal import host_of
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import Capacity, capacity
 from netstudy.analysis.metrics import Metric
+from netstudy.study.conclusions.extrapolate import Extrapolation
 from netstudy.study.levels import is_numeric
 from netstudy.wire import Treatment
 
@@ -94,7 +96,22 @@ class Extrapolated:
         return value
 
 
-def clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
+@dataclass(frozen=True, eq=False)
+class Extrapolations(Drawn[Extrapolation]):
+    """The clients that one link would serve."""
+
+    kind = Extrapolation
+    each: tuple[Extrapolated, ...]
+    """One for each setting of the factors other than the number of clients."""
+
+    @classmethod
+    def draw(cls, asked: Extrapolation, cells: Cells) -> Extrapolations | None:  # noqa: ARG003
+        """Extrapolate from the rate per client."""
+        found = tuple(_clients_per_link(cells))
+        return cls(found) if found else None
+
+
+def _clients_per_link(cells: Cells) -> Iterator[Extrapolated]:
     """An extrapolation for each setting of the factors other than the number of clients."""
     metric = cells.throughput
     if metric is None or metric.unit != "Mbit/s":

@@ -6,9 +6,10 @@ import math
 from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.conclusions import Concluded
-from netstudy.analysis.extrapolation import Extrapolated, Share
+from netstudy.analysis.conclusions.extrapolate import Extrapolated, Extrapolations, Share
 from netstudy.analysis.intervals import Interval
 from netstudy.report.cellrefs import count, plain, treatment_text
+from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.numbers import number_text
 from netstudy.report.prose.words import NOTHING, held_levels, things
 from netstudy.report.refs import Name, Number, Sentence, say
@@ -19,7 +20,23 @@ _UNIT = "Mbit/s"
 _DECIMALS = 1
 
 
-def extrapolated(one: Extrapolated) -> Iterator[Sentence]:
+class ExtrapolatePage(ConclusionPage[Extrapolations]):
+    """The clients that one link would serve."""
+
+    kind = Extrapolations
+    subject = "growth"
+
+    def sentences(self, drawn: Extrapolations, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+        """The number at each setting, with its derivation."""
+        for one in drawn.each:
+            yield from _extrapolated(one)
+
+    def tables(self, drawn: Extrapolations, found: Concluded, key: str) -> Iterator[Table]:
+        """The derivation."""
+        yield _table(found, drawn.each, key)
+
+
+def _extrapolated(one: Extrapolated) -> Iterator[Sentence]:
     """The number of clients with its formula and its range, and what it assumes."""
     basis, capacity = one.basis, one.capacity
     yield say(
@@ -101,7 +118,7 @@ def _ceiling(one: Extrapolated) -> Sentence:
     )
 
 
-def extrapolation_table(found: Concluded, drawn: Sequence[Extrapolated], table_id: str) -> Table:
+def _table(found: Concluded, drawn: Sequence[Extrapolated], table_id: str) -> Table:
     """One row for each measured number of clients: the rate per client, and the number of clients
     that would fill the link."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))

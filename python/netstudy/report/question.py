@@ -59,10 +59,14 @@ class Clause:
         """How the first of two things is asked to compare with the other."""
         return _first(_OUTCOMES, self.text) or _first(_WAYS, self.text)
 
+    def has(self, words: str) -> bool:
+        """Whether the clause has one of the words, which are separated by "|"."""
+        return _place(words, self.text) is not None
+
     @property
     def asks_double(self) -> bool:
         """Whether it asks for twice as much."""
-        return _place("doubles?|twice", self.text) is not None
+        return self.has("doubles?|twice")
 
 
 def clauses(question: str) -> tuple[Clause, ...]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.bottleneck import Candidate, Limits
+from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Candidate, Limits
 from netstudy.analysis.study_result import StudyResult
 from netstudy.errors import StudyError
 from netstudy.study import load as load_study
@@ -35,8 +35,9 @@ def up_to_four(most: float, **more: object) -> Loads:
 
 
 def limits(result: StudyResult) -> Limits:
-    (found,) = (one for each in result.concluded for one in each.drawn)
-    assert isinstance(found, Limits)
+    (each,) = result.concluded
+    assert isinstance(each.drawn, Bottlenecks)
+    (found,) = each.drawn.limits
     return found
 
 

@@ -5,15 +5,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from netstudy.analysis.bypass import Crossing, Crossings, Verdict
+from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.conclusions.bypasses_the_wire import Crossing, Crossings, Verdict
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import treatment_text
+from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.numbers import full_level, level_text, measured, significant_text
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.wire import Level
 
 _ORDER: tuple[Verdict, ...] = ("bypasses", "touches", "faster, not counted", "slower, not counted")
+
+
+class BypassPage(ConclusionPage[Crossings]):
+    """Whether data cross the wire."""
+
+    kind = Crossings
+
+    def sentences(self, drawn: Crossings, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+        """The verdict on each placement."""
+        return crossing_sentences(drawn)
+
+    def tables(self, drawn: Crossings, found: Concluded, key: str) -> Iterator[Table]:  # noqa: ARG002
+        """The placements, if there are several."""
+        if len(drawn.of) > 1:
+            yield crossings_table(drawn.of, key)
 
 
 def crossing_sentences(every: Crossings) -> Iterator[Sentence]:

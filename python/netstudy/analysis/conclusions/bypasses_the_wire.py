@@ -14,10 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.conclusions.base import Drawn
+from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.ideal import access_links, framing, host_of
 from netstudy.analysis.samples import BITS_PER_MEGABIT, RunSample
 from netstudy.plan.graph import MTU_DEFAULT
 from netstudy.plan.workloads import lowering_of_spec
+from netstudy.study.conclusions.bypasses_the_wire import BypassesTheWire
 from netstudy.study.references import concrete, resolve
 from netstudy.study.topology import EachWay
 from netstudy.units import FRAMING_BYTES, payload_bytes
@@ -76,12 +79,23 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class Crossings:
+class Crossings(Drawn[BypassesTheWire]):
     """The payload and interface counters of each placement of the endpoints."""
 
+    kind = BypassesTheWire
     of: tuple[Crossing, ...]
     unmeasured: tuple[Treatment, ...] = ()
     """Placements without a known payload or line rate, by their levels."""
+
+    @classmethod
+    def draw(
+        cls,
+        asked: BypassesTheWire,  # noqa: ARG003  # of the base
+        cells: Cells,
+    ) -> Crossings | None:
+        """Examine each placement of the endpoints."""
+        found = crossings(cells.study, cells.table, cells.rows)
+        return found if found.of else None
 
 
 def crossings(study: Study, table: CellTable, rows: Sequence[CellRow]) -> Crossings:

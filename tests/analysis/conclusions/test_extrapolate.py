@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.conclusions import Loss, TradeOff
-from netstudy.analysis.extrapolation import Extrapolated
+from netstudy.analysis.conclusions.compare import Compared
+from netstudy.analysis.conclusions.extrapolate import Extrapolated, Extrapolations
+from netstudy.analysis.conclusions.loss_against_ideal import Losses
 from netstudy.analysis.line_rates import capacity, carrying_bps
 from netstudy.analysis.nodes import node_metric
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.transfer import GOODPUT
-from netstudy.report.conclusion_tables import conclusion_tables
+from netstudy.report.conclusions import conclusion_tables
 from netstudy.study import Study, load
 from netstudy.study.vocabulary import split_metric
 from netstudy.wire import Run
@@ -28,8 +29,13 @@ PAYLOAD = 1518 / 1448
 SERVED = "[{extrapolate: clients per link, at: {sink: 'null'}}]"
 
 
-def drawn(result: StudyResult, kind: type[Any]) -> list[Any]:
-    return [one for found in result.concluded for one in found.drawn if isinstance(one, kind)]
+def drawn(result: StudyResult) -> list[Any]:
+    return [found.drawn for found in result.concluded]
+
+
+def extrapolated(result: StudyResult) -> list[Extrapolated]:
+    each = [one for one in drawn(result) if isinstance(one, Extrapolations)]
+    return [one for found in each for one in found.each]
 
 
 def steady(each: float) -> Any:
@@ -40,7 +46,7 @@ def steady(each: float) -> Any:
 def test_clients_per_link_are_what_it_carries_by_what_one_takes(tmp_path: Path) -> None:
     """1,448 of 1,538 bytes on the wire are payload, 941.5 of 1,000 Mbit/s: 9.4 clients of 100."""
     result = concluding(tmp_path, SERVED, steady(100.0), clients="[1, 2, 3]")
-    (found,) = drawn(result, Extrapolated)
+    (found,) = extrapolated(result)
     assert found.capacity.mbps == pytest.approx(1000 * 1448 / 1538)
     assert (found.clients, found.range) == (9, (9, 9))
     assert found.basis.clients == 3
@@ -67,7 +73,7 @@ def test_what_does_not_count_clients_is_a_setting_of_its_own(tmp_path: Path) -> 
     loads = steady(20.0)
     text += f"conclude: {SERVED}\n"
     result = analyse(from_text(tmp_path, text, maker=lambda run: record(run, loads(run))))
-    found = drawn(result, Extrapolated)
+    found = extrapolated(result)
     assert [(one.held, one.clients) for one in found] == [
         ({"rate": "100 Mbit/s"}, 4),
         ({"rate": "1 Gbit/s"}, 47),
@@ -148,7 +154,7 @@ def test_a_link_carries_bytes_of_both_directions_at_once(
 
 def test_clients_that_take_nothing_are_no_basis(tmp_path: Path) -> None:
     result = concluding(tmp_path, SERVED, steady(0.0), clients="[1, 2]")
-    assert drawn(result, Extrapolated) == []
+    assert extrapolated(result) == []
 
 
 def test_the_range_is_over_all_numbers_of_clients_and_their_replicates(tmp_path: Path) -> None:
@@ -159,12 +165,11 @@ def test_the_range_is_over_all_numbers_of_clients_and_their_replicates(tmp_path:
         n = len(run.workload.roles.client)
         return Load(PAYLOAD * (100.0 if n == 1 else 2 * (80.0 + 10 * run.replicate)))
 
-    (found,) = drawn(concluding(tmp_path, SERVED, loads, clients="[1, 2]"), Extrapolated)
+    (found,) = extrapolated(concluding(tmp_path, SERVED, loads, clients="[1, 2]"))
     interval = found.basis.interval
-    assert (interval.low, interval.high) == (
-        pytest.approx(75.16, abs=0.01),
-        pytest.approx(124.84, abs=0.01),
-    )
+    assert interval is not None
+    assert interval.low == pytest.approx(75.16, abs=0.01)
+    assert interval.high == pytest.approx(124.84, abs=0.01)
     assert found.range == (7, 12)
 
 
@@ -175,8 +180,9 @@ def test_clients_that_the_link_holds_back_are_no_basis(tmp_path: Path) -> None:
         return Load(PAYLOAD * min(400.0 * len(run.workload.roles.client), 930.0))
 
     result = concluding(tmp_path, SERVED, loads, clients="[1, 2, 3]")
-    (found,) = drawn(result, Extrapolated)
+    (found,) = extrapolated(result)
     assert (found.basis.clients, found.clients) == (2, 2)
+    assert found.filled is not None
     assert found.filled.clients == 3
     assert "Measured: 3 clients fill 99 % of it." in told(result)
 
@@ -200,9 +206,7 @@ def test_the_largest_throughput_is_that_of_the_own_test_case(tmp_path: Path) -> 
     text = text.replace("${sink.request}", "64 B") + "conclude: [{extrapolate: clients per link}]\n"
     loads = steady(100.0)
     result = analyse(from_text(tmp_path, text, maker=lambda run: record(run, loads(run))))
-    (low,), (high,) = (one.drawn for one in result.concluded)
-    assert isinstance(low, Extrapolated)
-    assert isinstance(high, Extrapolated)
+    low, high = extrapolated(result)
     assert (low.most.treatment, high.most.treatment) == ({"clients": 2}, {"clients": 4})
 
 
@@ -212,7 +216,7 @@ def test_shares_are_in_the_order_of_the_clients(tmp_path: Path) -> None:
     loads = steady(100.0)
     text += f"conclude: {SERVED}\n"
     result = analyse(from_text(tmp_path, text, maker=lambda run: record(run, loads(run))))
-    (found,) = drawn(result, Extrapolated)
+    (found,) = extrapolated(result)
     assert [share.clients for share in found.shares] == [2, 3]
 
 
@@ -233,7 +237,9 @@ def test_more_than_in_proportion_is_remarked_and_so_is_a_missing_level(tmp_path:
         return Load(PAYLOAD * rates.get(at, 0.0))
 
     result = concluding(tmp_path, "[loss against ideal]", loads)
-    null, disk = drawn(result, Loss)
+    (found,) = drawn(result)
+    assert isinstance(found, Losses)
+    null, disk = found.losses
     shares = [lost.share_pct for lost in null.levels]
     assert shares == pytest.approx([24.66, 34.76, 47.81], abs=0.01)
     assert disk.levels[0].share_pct == pytest.approx(-46.03, abs=0.01)
@@ -267,7 +273,9 @@ def test_more_throughput_for_more_cpu_is_a_trade_off(
         return Load(100.0 * rate * small, server_cpu=cpu)
 
     result = concluding(tmp_path, CPU, loads, clients="[1, 2]")
-    assert len(drawn(result, TradeOff)) == 1
+    (found,) = drawn(result)
+    assert isinstance(found, Compared)
+    assert len(found.trade_offs) == 1
     assert any(one.startswith(said) for one in told(result)), told(result)
 
 

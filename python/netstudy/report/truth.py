@@ -7,8 +7,8 @@ from typing import Literal
 
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.verdict import Comparison, VerdictTable
-from netstudy.report.answer.question import Clause, mentioned
 from netstudy.report.numbers import NO_BREAK, level_text
+from netstudy.report.question import Clause, mentioned
 from netstudy.wire import Level
 
 Truth = Literal["Yes", "No", "Partly", "Not decided"]
@@ -40,7 +40,9 @@ def whole(each: Iterable[bool | None]) -> Truth | None:
     known = {one for one in found if one is not None}
     if len(known) > 1:
         return "Partly"
-    return {frozenset({True}): "Yes", frozenset({False}): "No"}.get(frozenset(known), "Not decided")
+    if not known:
+        return "Not decided"
+    return "Yes" if known == {True} else "No"
 
 
 def _first(clause: Clause, one: VerdictTable | PairEffect, base: Level | None) -> Iterator[Level]:

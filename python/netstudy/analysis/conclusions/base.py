@@ -1,0 +1,40 @@
+"""What each kind of conclusion offers: what is drawn from the cells of a study."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import ClassVar, Generic, Self, TypeVar
+
+from netstudy.analysis.conclusions.cells import Cells
+from netstudy.analysis.conclusions.levels import LevelsCompared
+from netstudy.analysis.metrics import Metric
+from netstudy.study.conclusions.base import Conclusion
+
+AskedT = TypeVar("AskedT", bound=Conclusion)
+
+
+class Drawn(ABC, Generic[AskedT]):
+    """The findings of a conclusion for one test case; a kind of conclusion has one subclass."""
+
+    kind: ClassVar[type[Conclusion]]
+    """The keys that ask for this conclusion."""
+    is_by_change: ClassVar[bool] = False
+    """Whether the conclusion rests on what happened when one part was replaced. That is stronger
+    evidence of a limit than an observed load."""
+
+    @classmethod
+    @abstractmethod
+    def draw(cls, asked: AskedT, cells: Cells) -> Self | None:
+        """Draw the conclusion; None if the runs lack the values that it needs."""
+
+    @property
+    def compared(self) -> tuple[LevelsCompared, ...]:
+        """The comparisons of levels, if the conclusion is about them."""
+        return ()
+
+
+def deciding(cells: Cells) -> Metric | None:
+    """The measure of a run's outcome: the first of the workload's compared metrics that has
+    values."""
+    own = cells.table.workload.deciding
+    return next(iter(cells.table.measured((own, *cells.table.workload.compared_on))), None)

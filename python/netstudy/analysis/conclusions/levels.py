@@ -1,0 +1,61 @@
+"""Levels of a factor compared with each other, for the kinds of conclusions that do so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from netstudy.analysis.conclusions.cells import Cells
+from netstudy.analysis.effects import PairEffect
+from netstudy.analysis.metrics import Metric
+from netstudy.wire import Level
+
+
+@dataclass(frozen=True, eq=False)
+class LevelsCompared:
+    """Levels of a factor compared in one metric."""
+
+    metric: Metric
+    factor: str
+    pairs: tuple[PairEffect, ...]
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """Two levels of a factor that differ in several things at once."""
+
+    factor: str
+    level: Level
+    base: Level
+    parts: tuple[str, ...]
+    """The things that differ."""
+    is_equal: bool
+    """Whether the levels are equal in every metric that was compared."""
+
+
+def bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle]:
+    """A bundle for every pair of levels that differ in several things at once; it combines all
+    compared metrics."""
+    together: dict[tuple[str, Level, Level], list[PairEffect]] = {}
+    for one in compared:
+        for pair in one.pairs:
+            together.setdefault((one.factor, pair.level, pair.base), []).append(pair)
+    for (factor, level, base), pairs in together.items():
+        parts = tuple(_differing(cells, factor, level, base))
+        if len(parts) > 1:
+            rows = [row for pair in pairs for row in pair.rows if row.outcome != "missing"]
+            equal = bool(rows) and all(row.outcome == "same" for row in rows)
+            yield Bundle(factor, level, base, parts, equal)
+
+
+def _differing(cells: Cells, name: str, level: Level, base: Level) -> Iterator[str]:
+    """Fields in which two levels of a factor differ, and the other differences that the study
+    lists for them under `bundle`."""
+    one, other = (cells.study.factors[name].level(each) for each in (level, base))
+    if one is None or other is None:
+        return
+    for field in dict.fromkeys((*one.fields, *other.fields)):
+        if one.fields.get(field) != other.fields.get(field):
+            yield field
+    for said in dict.fromkeys((one.bundle, other.bundle)):
+        yield from (part.strip() for part in (said or "").split(",") if part.strip())

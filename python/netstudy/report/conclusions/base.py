@@ -1,0 +1,50 @@
+"""What each kind of conclusion offers to the report: its sentences and its tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+
+from netstudy.analysis.conclusions.base import Drawn
+from netstudy.report.question import Clause, Subject
+from netstudy.report.refs import Sentence, say
+from netstudy.report.truth import Truth, of_comparisons
+
+if TYPE_CHECKING:
+    from netstudy.analysis.conclusions import Concluded
+    from netstudy.report.tables import Table
+    from netstudy.study.conclusions.base import Conclusion
+
+DrawnT = TypeVar("DrawnT", bound=Drawn[Any])
+
+
+class ConclusionPage(ABC, Generic[DrawnT]):
+    """The text and the tables of a kind of conclusion."""
+
+    kind: ClassVar[type[Drawn[Any]]]
+    """What is drawn for this kind."""
+    subject: ClassVar[Subject | None] = None
+    """What a question asks about that this kind answers; None: it only adds to an answer."""
+
+    @abstractmethod
+    def sentences(self, drawn: DrawnT, found: Concluded) -> Iterator[Sentence]:
+        """The findings, the weightiest first."""
+
+    def headline(self, drawn: DrawnT, found: Concluded) -> Sentence:
+        """The finding in one sentence."""
+        return next(self.sentences(drawn, found))
+
+    def truth(self, drawn: DrawnT, clause: Clause) -> Truth | None:
+        """The answer to a question of yes or no; None if this kind gives none."""
+        first = drawn.compared[:1]
+        return of_comparisons(clause, [pair for one in first for pair in one.pairs])
+
+    def tables(self, drawn: DrawnT, found: Concluded, key: str) -> Iterator[Table]:  # noqa: ARG002
+        """The tables that support the findings, whose ids begin with `key`. A conclusion that is
+        based on a single number has no table."""
+        yield from ()
+
+    def not_drawn(self, asked: Conclusion) -> Sentence:  # noqa: ARG002  # some kinds need it
+        """The reason why the conclusion cannot be drawn."""
+        return say("Not drawn: these runs do not measure what it needs.")

@@ -17,7 +17,7 @@ from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.report.prose.concluded import concluded_points
 from netstudy.store import Results
 from netstudy.study import load
-from netstudy.study.published import published_values
+from netstudy.study.published_values import published_values
 
 pytestmark = pytest.mark.engine
 

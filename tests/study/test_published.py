@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from netstudy.study import Study, load
-from netstudy.study.published import PublishedValue, published_values, read_published
+from netstudy.study.published import PublishedValue, read_published
+from netstudy.study.published_values import published_values
 
 Refusal = Callable[..., list[str]]
 Write = Callable[..., Path]

@@ -29,7 +29,7 @@ from netstudy.analysis.named import metric_named
 from netstudy.analysis.testbed import Here
 from netstudy.analysis.workloads.base import Identity
 from netstudy.study.levels import has_levels
-from netstudy.study.published import published_values
+from netstudy.study.published_values import published_values
 from netstudy.wire import Level, Treatment
 
 if TYPE_CHECKING:

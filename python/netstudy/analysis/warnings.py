@@ -18,6 +18,7 @@ from netstudy.analysis.truncated import Truncated, truncated
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.analysis.warmup import WarmUp, alarms
+from netstudy.study.published_values import Contradictory, contradictory_values
 from netstudy.wire import Plan
 
 if TYPE_CHECKING:
@@ -64,6 +65,8 @@ class Warnings:
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
     """Published rows with an outlying CPU time per unit served."""
+    contradictory: tuple[Contradictory, ...] = ()
+    """Published loss counts that contradict their own row; they are left out."""
 
     def any(self) -> bool:
         """Whether there is any warning."""
@@ -86,6 +89,7 @@ class Warnings:
                 self.truncated,
                 self.off_law,
                 self.off_demand,
+                self.contradictory,
             )
         )
 
@@ -128,6 +132,7 @@ def warnings_of(
         truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
+        contradictory=contradictory_values(study),
     )
 
 

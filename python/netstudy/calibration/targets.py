@@ -11,7 +11,8 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import PlannedStudy
 from netstudy.study import Study, level_text
-from netstudy.study.published import PublishedValue, published_values
+from netstudy.study.published import PublishedValue
+from netstudy.study.published_values import published_values
 from netstudy.study.vocabulary import PUBLISHED, MetricName, split_metric
 
 if TYPE_CHECKING:

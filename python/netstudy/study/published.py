@@ -81,15 +81,6 @@ def read_published(study: Study, index: int) -> PublishedFile:
     return _File(study, index).read()
 
 
-def published_values(study: Study) -> tuple[PublishedValue, ...]:
-    """All values of all reference files that are at levels of the study.
-
-    Problems of the files themselves were reported when the study was loaded.
-    """
-    files = (read_published(study, index) for index in range(len(study.reference)))
-    return tuple(value for file in files for value in file.values)
-
-
 def with_published_levels(case: Case, values: Iterable[PublishedValue]) -> Case:
     """The case, but a factor that grows without end has only the levels at which there are
     published values."""

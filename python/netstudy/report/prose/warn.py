@@ -27,6 +27,7 @@ from netstudy.report.cellrefs import (
 )
 from netstudy.report.numbers import full_level, level_text, spans
 from netstudy.report.prose import signals
+from netstudy.report.prose.contradictory import contradictory
 from netstudy.report.prose.untested import untested_sentence
 from netstudy.report.prose.words import NOTHING, things, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -66,6 +67,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_waits(result),
         *map(_off_law, found.off_law),
         *map(_off_demand, found.off_demand),
+        *(contradictory(one, result.cells) for one in found.contradictory),
         *(_truncated(one, result.cells) for one in found.truncated),
         *map(untested_sentence, found.untested),
         *_not_measured(found.not_measured),

@@ -11,7 +11,7 @@ from netstudy.analysis.cells import CellRow, CellTable, Problem
 from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.not_given import TooFew, not_measured, too_few
-from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.reference import PanelReference, uncompared_totals
 from netstudy.analysis.size_law import OffLaw, off_laws
 from netstudy.analysis.testbed import CheckFound, LimitFound, TestbedResult
 from netstudy.analysis.truncated import Truncated, truncated
@@ -67,6 +67,9 @@ class Warnings:
     """Published rows with an outlying CPU time per unit served."""
     contradictory: tuple[Contradictory, ...] = ()
     """Published loss counts that contradict their own row; they are left out."""
+    uncompared: tuple[Metric, ...] = ()
+    """Metrics whose published values are totals of runs of unknown length; they are not
+    compared."""
 
     def any(self) -> bool:
         """Whether there is any warning."""
@@ -90,6 +93,7 @@ class Warnings:
                 self.off_law,
                 self.off_demand,
                 self.contradictory,
+                self.uncompared,
             )
         )
 
@@ -133,6 +137,7 @@ def warnings_of(
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
         contradictory=contradictory_values(study),
+        uncompared=() if testbed.published else uncompared_totals(study, cells.vocabulary),
     )
 
 

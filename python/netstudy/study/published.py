@@ -54,6 +54,15 @@ class PublishedValue:
     """Factor -> the text that the file has for its level."""
     because: str | None = None
     """The reason that the study gives for the difference between its own value and this one."""
+    measured_s: float | None = None
+    """Length of the source's measuring phase, if the study gives it."""
+    counted: int | None = None
+    """Number of iterations, transfers or requests in that phase, if the study gives it."""
+
+    @property
+    def has_amount(self) -> bool:
+        """Whether the time or the work is known over which it was measured."""
+        return self.measured_s is not None or self.counted is not None
 
     @property
     def row(self) -> str:
@@ -258,6 +267,7 @@ class _File:
         levels, repetition = self._levels(row), self._repetition(row)
         if levels is None or repetition is None:
             return
+        measured = self.reference.measured
         for column, meaning in self.reference.columns.items():
             text = row.texts[column]
             if text in NO_VALUE:
@@ -283,6 +293,8 @@ class _File:
                     name: row.texts[holds.column] for name, holds in self.reference.factors.items()
                 },
                 because=self._because(metric, {**levels, **held}),
+                measured_s=None if measured is None else measured / 1e9,
+                counted=self.reference.counted,
             )
             if self._has_a_cell(row, value) and self._is_new(row, column, value):
                 yield value

@@ -15,7 +15,7 @@ from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.answer import alone, answer, led, within, words_in
 from netstudy.report.prose.explain import cause_summary
-from netstudy.report.prose.published import published_summary
+from netstudy.report.prose.published import published_summary, published_winners
 from netstudy.report.prose.signals import moved_losses
 from netstudy.report.prose.words import Point, in_words, point, things
 from netstudy.report.refs import Name, Sentence, say
@@ -28,15 +28,19 @@ _WHY = 2
 
 def summary(result: StudyResult) -> list[Point]:
     """The answer, then further points as long as they fit. If no sentence of a point fits, they are
-    tried again without their asides, such as intervals in brackets."""
+    tried again without their asides, such as intervals in brackets. Words are kept for the
+    sentences on other winners in the published data, whatever the points before them say."""
     found = point("Answer", answer(result))
+    winners = list(alone(published_winners(result)))
     for lead, sentences in (
         ("Expected", list(alone(_expected(result)))),
         ("Required", list(alone(_required(result)))),
         ("Why", list(led(_why(result)))),
-        ("Published", list(alone(published_summary(result)))),
+        ("Published", [*winners, *alone(published_summary(result))]),
     ):
         left = WORDS_MAX - sum(words_in(one.sentences) for one in found)
+        if lead != "Published":
+            left -= words_in([one.sentence for one in winners])
         short = alone(one.sentence.without_asides() for one in sentences if one.after is None)
         fitting = within(sentences, left, first_always=False)
         found += point(lead, fitting or within(short, left, first_always=False))

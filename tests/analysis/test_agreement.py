@@ -71,6 +71,7 @@ def test_the_order_of_two_levels_is_compared_where_both_differ_clearly() -> None
     found = order_agreement(a, b, margin_pct=2.0)
     assert found is not None
     assert (found.compared, found.same, found.contradicted) == (3, 1, True)
+    assert found.reversed_at == {"a": (1, 2)}  # a has the shorter published times there
     assert order_agreement(beside((1, 1)), beside((1, 1), level="b"), margin_pct=2.0) is None
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.plan import make_plan
@@ -16,7 +17,6 @@ from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import document
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_markdown
-from netstudy.report.prose.answer import answer
 from netstudy.report.prose.warn import warnings
 from netstudy.store import Folder
 from netstudy.study import load

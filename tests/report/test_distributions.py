@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from netstudy.report.prose.answer import answer
+from netstudy.report.prose.panel_verdict import conclusions
+from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.panel_distributions import PanelDistribution, distributions_of
 from netstudy.analysis.study_result import StudyResult, analyse
@@ -28,9 +31,6 @@ from netstudy.report.document import document
 from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import write_report
 from netstudy.report.panel_section import DistributionSection
-from netstudy.report.prose.answer import answer
-from netstudy.report.prose.panel_verdict import conclusions
-from netstudy.report.prose.summary import summary
 from netstudy.report.refs import say
 from netstudy.report.requirement_table import requirements_table
 from netstudy.report.tables import verdicts_table

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from netstudy.report.prose.panel_verdict import conclusions
+from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.warmup import WarmUp
@@ -18,8 +20,6 @@ from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
 from netstudy.report.prose.observe import observations
-from netstudy.report.prose.panel_verdict import conclusions
-from netstudy.report.prose.summary import summary
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point
 from netstudy.wire import Run, RunRecord

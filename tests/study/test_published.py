@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from netstudy.study import Study, load
-from netstudy.study.published_values import PublishedValue, published_values, read_published
+from netstudy.study.published_values import published_values
+from netstudy.study.reference_files import PublishedValue, read_published
 
 Refusal = Callable[..., list[str]]
 Write = Callable[..., Path]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -135,17 +135,53 @@ class RatioAgreement:
 
 
 @dataclass(frozen=True)
+class OrderedRow:
+    """A row in which two levels differ clearly in the publication and also in the study."""
+
+    x: Level | None
+    published_higher: Level
+    """The level with the higher published value."""
+    own_higher: Level
+    """The level with the higher value in the study."""
+
+    @property
+    def is_reversed(self) -> bool:
+        """Whether the study has the other order."""
+        return self.published_higher != self.own_higher
+
+
+@dataclass(frozen=True)
 class OrderAgreement:
     """Compares the order of two levels in the study with their published order, row by row."""
 
     metric: Metric
     level: Level
     base: Level
-    compared: int
-    """Number of rows in which the two levels differ by more than the noise in the publication and
-    also in the study."""
-    same: int
-    """Number of these rows in which study and publication have the same order."""
+    rows: tuple[OrderedRow, ...]
+    """The rows in which the two levels differ by more than the noise in the publication and also in
+    the study."""
+
+    @property
+    def compared(self) -> int:
+        """Number of rows."""
+        return len(self.rows)
+
+    @property
+    def same(self) -> int:
+        """Number of rows in which study and publication have the same order."""
+        return sum(not row.is_reversed for row in self.rows)
+
+    @property
+    def reversed_at(self) -> Mapping[Level, tuple[Level | None, ...]]:
+        """The level that the publication has ahead -> the rows in which the study has the other one
+        ahead. Where neither direction is better, the level with the higher value is ahead."""
+        lower_is_ahead = self.metric.direction == "lower"
+        found: dict[Level, list[Level | None]] = {}
+        for row in self.rows:
+            if row.is_reversed:
+                ahead = row.own_higher if lower_is_ahead else row.published_higher
+                found.setdefault(ahead, []).append(row.x)
+        return {level: tuple(xs) for level, xs in found.items()}
 
     @property
     def contradicted(self) -> bool:
@@ -187,20 +223,25 @@ def order_agreement(
 ) -> OrderAgreement | None:
     """Compares the order of two levels; None if no row shows a clear difference in both the
     published values and the study's own."""
+    if level.level is None or base.level is None:
+        return None
     others = {row.x: row for row in base.rows}
+    higher = {1: level.level, -1: base.level}
     signs = [
         (
+            row.x,
             _sign(row.published, other.published, margin_pct),
             _own_sign(row.estimate, other.estimate, margin_pct),
         )
         for row in level.rows
         if (other := others.get(row.x)) is not None
     ]
-    clear = [(p, own) for p, own in signs if p and own]
-    if not clear or level.level is None or base.level is None:
-        return None
-    same = sum(p == own for p, own in clear)
-    return OrderAgreement(level.metric, level.level, base.level, len(clear), same)
+    rows = tuple(
+        OrderedRow(x, higher[published], higher[own])
+        for x, published, own in signs
+        if published and own
+    )
+    return OrderAgreement(level.metric, level.level, base.level, rows) if rows else None
 
 
 def _own_sign(a: Estimate | None, b: Estimate | None, margin_pct: float | None) -> int:

@@ -128,6 +128,7 @@ def _panel(
         margin_pct,
         here,
         metrics=(*cells.metrics, *cells.asked),
+        counted=workload.counted,
         law=workload.identity,
     )
     return PanelResult(

@@ -18,7 +18,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from netstudy.documents.fields import Ref
-from netstudy.study.published_values import PublishedValue, published_values
+from netstudy.study.published_values import published_values
+from netstudy.study.reference_files import PublishedValue
 from netstudy.study.references import concrete, resolve
 from netstudy.study.vocabulary import MetricName, Scope
 from netstudy.units import quantity

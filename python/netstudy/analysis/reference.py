@@ -27,9 +27,11 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.testbed import Here
-from netstudy.analysis.workloads.base import Identity
+from netstudy.analysis.totals import compared
+from netstudy.analysis.workloads.base import Counted, Identity
 from netstudy.study.levels import has_levels
 from netstudy.study.published_values import published_values
+from netstudy.study.reference_files import PublishedValue
 from netstudy.wire import Level, Treatment
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class Published:
 
     metric: Metric
     levels: Mapping[str, Level]
+    given: PublishedValue
+    """The value as the file has it."""
     value: float
     rounding: float
     """One unit of the last printed digit: the source may have rounded or truncated the value."""
@@ -95,7 +99,16 @@ def read_reference(study: Study, metrics: Sequence[Metric]) -> tuple[Published, 
     """
     found = ((metric_named(one.metric, metrics), one) for one in published_values(study))
     return tuple(
-        Published(metric, one.levels, one.value, one.rounding, one.case, one.fitted, one.because)
+        Published(
+            metric,
+            one.levels,
+            one,
+            one.value,
+            one.rounding,
+            one.case,
+            one.fitted,
+            one.because,
+        )
         for metric, one in found
         if metric is not None
     )
@@ -109,16 +122,19 @@ def beside(
     here: Here = "simulated",
     *,
     metrics: Sequence[Metric],
+    counted: Counted,
     law: Identity | None = None,
 ) -> PanelReference:
-    """Compares the cells of a panel with published values."""
+    """Compares the cells of a panel with published values; totals of a run per second or per unit
+    of work if they were not taken over the same phase."""
     # Filter out values of other panels once instead of for every cell.
     own = [one for one in published if one.is_of({**one.levels, **panel.fixed})]
+    brought = [found for metric in metrics for found in _brought(panel, metric, own, counted)]
     agreements = [
         found
-        for metric in metrics
+        for metric, values in brought
         for level in panel.series_levels
-        if (found := _agreement(panel, level, metric, own)).rows
+        if (found := _agreement(panel, level, metric, values)).rows
     ]
     by_key = {(found.metric.name, found.level): found for found in agreements}
     pairs = [
@@ -140,11 +156,43 @@ def beside(
     )
 
 
+def _brought(
+    panel: Panel, metric: Metric, published: Sequence[Published], counted: Counted
+) -> Iterator[tuple[Metric, list[Published]]]:
+    """The metric as it is compared, with its published values; nothing if it cannot be compared."""
+    values = _of_metric(published, metric)
+    runs = [run for cell in panel.cells.values() for run in cell.runs]
+    how = compared(metric, [one.given for one in values], runs, counted)
+    if how is not None:
+        yield (
+            how.metric,
+            [
+                replace(
+                    one,
+                    metric=how.metric,
+                    value=one.value / divisor,
+                    rounding=one.rounding / divisor,
+                )
+                for one, divisor in zip(values, how.divisors, strict=True)
+            ],
+        )
+
+
+def uncompared_totals(study: Study, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+    """The metrics whose published values are totals over an unknown time and an unknown amount of
+    work."""
+    found = read_reference(study, metrics)
+    return tuple(
+        dict.fromkeys(
+            one.metric for one in found if one.given.metric.is_total and not one.given.has_amount
+        )
+    )
+
+
 def _agreement(
-    panel: Panel, level: Level | None, metric: Metric, published: Sequence[Published]
+    panel: Panel, level: Level | None, metric: Metric, of_metric: Sequence[Published]
 ) -> Agreement:
     rows = []
-    of_metric = _of_metric(published, metric)
     for x in panel.x_levels:
         cell = panel.cell(x, level)
         value = None if cell is None else _find(of_metric, cell.treatment)

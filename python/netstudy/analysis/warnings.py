@@ -11,13 +11,14 @@ from netstudy.analysis.cells import CellRow, CellTable, Problem
 from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.not_given import TooFew, not_measured, too_few
-from netstudy.analysis.reference import PanelReference
+from netstudy.analysis.reference import PanelReference, uncompared_totals
 from netstudy.analysis.size_law import OffLaw, off_laws
 from netstudy.analysis.testbed import CheckFound, LimitFound, TestbedResult
 from netstudy.analysis.truncated import Truncated, truncated
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.analysis.warmup import WarmUp, alarms
+from netstudy.study.published_values import Contradictory, contradictory_values
 from netstudy.wire import Plan
 
 if TYPE_CHECKING:
@@ -64,6 +65,11 @@ class Warnings:
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
     """Published rows with an outlying CPU time per unit served."""
+    contradictory: tuple[Contradictory, ...] = ()
+    """Published loss counts that contradict their own row; they are left out."""
+    uncompared: tuple[Metric, ...] = ()
+    """Metrics whose published values are totals of runs of unknown length; they are not
+    compared."""
 
     def any(self) -> bool:
         """Whether there is any warning."""
@@ -86,6 +92,8 @@ class Warnings:
                 self.truncated,
                 self.off_law,
                 self.off_demand,
+                self.contradictory,
+                self.uncompared,
             )
         )
 
@@ -128,6 +136,8 @@ def warnings_of(
         truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
+        contradictory=contradictory_values(study),
+        uncompared=() if testbed.published else uncompared_totals(study, cells.vocabulary),
     )
 
 

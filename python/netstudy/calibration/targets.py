@@ -11,7 +11,8 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import PlannedStudy
 from netstudy.study import Study, level_text
-from netstudy.study.published_values import PublishedValue, published_values
+from netstudy.study.published_values import published_values
+from netstudy.study.reference_files import PublishedValue
 from netstudy.study.vocabulary import PUBLISHED, MetricName, split_metric
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def _published(study: Study, planned: PlannedStudy) -> Iterator[Target]:
     names_fitted = {one.file for one in study.reference if one.fitted is not None}
     for value in published_values(study):
         run = next((run for run in runs if _shows(run, value)), None)
-        if run is not None:
+        if run is not None and _is_over_same_phase(run, value):
             yield Target(
                 run=run.id,
                 treatment=run.treatment,
@@ -153,6 +154,17 @@ def treatment_text(treatment: wire.Treatment) -> str:
 
 def _first_replicates(planned: PlannedStudy) -> list[wire.Run]:
     return [run for run in planned.whole_plan.runs if run.replicate == 1]
+
+
+def _is_over_same_phase(run: wire.Run, value: PublishedValue) -> bool:
+    """Whether a value can be compared with a simulated run: a total of a run needs a phase of the
+    same length or work."""
+    until = run.until("measure")
+    if not value.metric.is_total:
+        return True
+    if isinstance(until, wire.UntilTime):
+        return value.measured_s is not None and until.ns == round(value.measured_s * 1e9)
+    return until is not None and until.count == value.counted
 
 
 def _shows(run: wire.Run, value: PublishedValue) -> bool:

@@ -113,7 +113,7 @@ def _matched(prepared: Prepared) -> Iterator[tuple[str, str]]:
     cells have no published values."""
     from netstudy.plan import not_published
     from netstudy.study import level_text
-    from netstudy.study.published_values import read_published
+    from netstudy.study.reference_files import read_published
 
     study = prepared.study
     for index in range(len(study.reference)):

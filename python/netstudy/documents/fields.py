@@ -404,6 +404,8 @@ PhaseTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 0, _DA
 """nanoseconds, a day at most."""
 MeasuringTime = Annotated[int | Ref, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS))]
 """nanoseconds, at least one and a day at most."""
+DurationValue = Annotated[int, Typed(Quantity(DURATION, parse_duration, 1, _DAY_NS), refs=False)]
+"""nanoseconds, at least one and a day at most."""
 ProcessorShare = Annotated[float | Ref, Typed(Quantity(PERCENT, parse_processor_share, least=1))]
 """percent of one CPU: at least 1, in steps of 0.001, which are the smallest that a kernel can
 impose."""

@@ -17,7 +17,8 @@ from netstudy.plan.identity import canonical, digest, run_seed
 from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.workloads import published_work, values_bytes
 from netstudy.study import Case, Study, level_text
-from netstudy.study.published_values import PublishedValue, published_values, with_published_levels
+from netstudy.study.published_values import published_values
+from netstudy.study.reference_files import PublishedValue, with_published_levels
 from netstudy.study.treatments import treatments
 from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Treatment

@@ -13,6 +13,7 @@ from pydantic_core import CoreSchema, core_schema
 
 from netstudy.documents.fields import (
     CountValue,
+    DurationValue,
     NameValue,
     PercentValue,
     Scalar,
@@ -371,6 +372,12 @@ class Reference(Model):
     unexplained."""
     repetition: WordsValue | None = None
     """The column that numbers repetitions; the rows of one cell are then its replicates."""
+    measured: DurationValue | None = None
+    """Length of the source's measuring phase. Totals of a run, such as segments sent again, are
+    compared directly if the study's own phase is as long, else per second."""
+    counted: CountValue | None = None
+    """Number of iterations, transfers or requests in the source's measuring phase. Totals of a run
+    are compared by it if `measured` is missing. Without both, they are not compared."""
     columns: dict[WordsValue, ReferenceColumn]
     """Column -> the metric in this column."""
 

@@ -245,6 +245,17 @@ class Scope:
         return self.node if self.towards is None else f"{self.node}@{self.towards}"
 
 
+_TOTALS: Final = (
+    "_per_run",
+    "errors",
+    "segments_retransmitted",
+    "timeouts",
+    "port_drops",
+    "port_marks",
+)
+"""Endings of the names of totals."""
+
+
 @dataclass(frozen=True)
 class MetricName:
     """A metric's name, split into its parts."""
@@ -279,6 +290,11 @@ class MetricName:
     def phase(self) -> PhaseKind:
         """The phase in which the metric is measured."""
         return self.named_phase or "measure"
+
+    @property
+    def is_total(self) -> bool:
+        """Whether it counts over a whole phase, so that it grows with the length of the phase."""
+        return self.base.endswith(_TOTALS)
 
     @property
     def needs_samples(self) -> bool:

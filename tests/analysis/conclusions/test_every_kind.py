@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.conclusions import concluded_points, conclusion_tables
-from netstudy.report.prose.answer import answer
 from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import held_in_each
 from netstudy.report.refs import Sentence

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from netstudy import wire
 from netstudy.plan.workloads.base import Planned
-from netstudy.study.published_values import PublishedValue
+from netstudy.study.reference_files import PublishedValue
 
 _VALUE_BYTES = 250
 """Size of a value in a record."""

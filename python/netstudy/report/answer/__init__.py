@@ -13,13 +13,13 @@ from itertools import chain
 
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import StudyResult
-from netstudy.report.answer.budget import alone, led, within
+from netstudy.report.answer.budget import alone, led, within, words_in
 from netstudy.report.answer.causes import why
 from netstudy.report.answer.findings import findings_first
 from netstudy.report.answer.next_run import next_run
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
-from netstudy.report.prose.against_published import published_summary
+from netstudy.report.prose.against_published import published_summary, published_winners
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text, worst_number
@@ -50,7 +50,8 @@ class Answer:
 
 def answer(result: StudyResult) -> Answer:
     """The answer to the question of a study."""
-    sentences = within(findings_first(result), WORDS_MAX)
+    winners = published_winners(result)
+    sentences = within(findings_first(result), WORDS_MAX - words_in(winners)) + winners
     told = {str(one) for one in sentences}
     further = chain(
         alone(_required(result)),

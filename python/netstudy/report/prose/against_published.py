@@ -22,9 +22,10 @@ from netstudy.report.cellrefs import (
     plain,
 )
 from netstudy.report.numbers import full_level, number_text
-from netstudy.report.prose.words import NOTHING, at_level, in_panel, on_level
+from netstudy.report.prose.words import NOTHING, at_level, in_panel, on_level, x_levels
 from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.units import rough_size
+from netstudy.wire import Level
 
 _LARGE_PCT = 5.0
 """In a study that declares no noise threshold, larger differences should be explained."""
@@ -43,6 +44,40 @@ def against_published(found: PanelResult, margin_pct: float | None) -> list[Sent
         *_law(panel, reference),
         *_resent(found, reference.agreements),
     ]
+
+
+def published_winners(result: StudyResult) -> list[Sentence]:
+    """Where the publication has another level ahead than the study, in the deciding metric: one
+    sentence for each level that the publication has ahead, over all panels. Only rows in which both
+    differ clearly count; empty if there is no such row."""
+    places: dict[Level, list[Sentence]] = {}
+    for found in (one for case in result.cases for one in case.panels if one.reference is not None):
+        assert found.reference is not None, "filtered"
+        for order in found.reference.orders:
+            if order.metric != result.deciding:
+                continue
+            for ahead, rows in order.reversed_at.items():
+                places.setdefault(ahead, []).extend(_rows_of(found.panel, rows))
+    is_won = result.deciding.direction != "neutral"
+    return [
+        say(
+            "The published {order} differs{where}: there the publication has {level} {ahead}.",
+            order=Name("winner" if is_won else "order"),
+            where=say(" at {places}", places=join(where)) if where else NOTHING,
+            level=level_name(level),
+            ahead=Name("ahead" if is_won else "above"),
+        )
+        for level, where in places.items()
+    ]
+
+
+def _rows_of(panel: Panel, rows: Sequence[Level | None]) -> Iterator[Sentence]:
+    """Rows of a panel with the levels that the panel holds: "3 and 4 servers (configuration 4 MB)".
+    Empty for the only row of the only panel."""
+    if panel.x is not None:
+        yield say("{x}{held}", x=x_levels(panel, panel.x, rows), held=in_panel(panel))
+    elif panel.fixed:
+        yield join([Name(full_level(factor, level)) for factor, level in panel.fixed.items()])
 
 
 def published_summary(result: StudyResult) -> Iterator[Sentence]:

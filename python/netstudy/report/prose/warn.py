@@ -27,6 +27,7 @@ from netstudy.report.cellrefs import (
 )
 from netstudy.report.numbers import full_level, level_text, spans
 from netstudy.report.prose import signals
+from netstudy.report.prose.contradictory import contradictory
 from netstudy.report.prose.untested import untested_sentence
 from netstudy.report.prose.words import NOTHING, things, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -66,6 +67,8 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_waits(result),
         *map(_off_law, found.off_law),
         *map(_off_demand, found.off_demand),
+        *(contradictory(one, result.cells) for one in found.contradictory),
+        *map(_uncompared, found.uncompared),
         *(_truncated(one, result.cells) for one in found.truncated),
         *map(untested_sentence, found.untested),
         *_not_measured(found.not_measured),
@@ -108,6 +111,17 @@ def _off_demand(found: OffDemand) -> Sentence:
         n=count(found.rows, "other published rows"),
         others=plain(found.others_ms, 2, "ms", "median of the other published rows"),
         fits=fits,
+    )
+
+
+def _uncompared(metric: Metric) -> Sentence:
+    """Published totals whose phase has an unknown length."""
+    return say(
+        "The published {metric} is a total over a run of unknown length, so it is not compared: "
+        "the reference can give the length as {measured} or the work as {counted}.",
+        metric=Name(metric.label),
+        measured=Name("measured", code=True),
+        counted=Name("counted", code=True),
     )
 
 

@@ -75,10 +75,11 @@ def at_level(panel: Panel, x: Level | None) -> Sentence:
 
 def at_levels(panel: Panel, chosen: Sequence[Level | None]) -> Sentence:
     """The place of several levels: " at 5 to 23 servers"; empty without a factor along x."""
-    return NOTHING if panel.x is None else say(" at {x}", x=_levels(panel, panel.x, chosen))
+    return NOTHING if panel.x is None else say(" at {x}", x=x_levels(panel, panel.x, chosen))
 
 
-def _levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
+def x_levels(panel: Panel, x: str, chosen: Sequence[Level | None]) -> Name:
+    """Several levels of the factor along x: "5 to 23 servers"."""
     texts = spans(chosen, panel.x_levels) if panel.x_numeric else [level_text(c) for c in chosen]
     return Name(counted(x, listed(texts)))
 

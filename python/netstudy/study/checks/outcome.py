@@ -22,7 +22,7 @@ from netstudy.study.conclusions.base import Conclusion
 from netstudy.study.levels import level_text
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import Expectation, Figure
-from netstudy.study.published_values import (
+from netstudy.study.reference_files import (
     PublishedFile,
     PublishedValue,
     levels_text,

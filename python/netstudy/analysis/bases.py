@@ -112,7 +112,7 @@ def _settling(
     metric = cells.workload.throughput if of is None else metric_named(of, cells.vocabulary)
     if metric is None:
         return lambda rows: rows
-    return lambda rows: settled(rows, growing.name, metric, study.margin_pct)
+    return lambda rows: settled(study, case, rows, growing.name, metric)
 
 
 def _base(places: Iterable[Sequence[CellRow]], normal: Normal, of: Metric) -> float | None:

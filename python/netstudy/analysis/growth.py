@@ -1,8 +1,8 @@
 """Outer loops: each runs a growing factor level by level and determines the next level to run.
 
 There is one loop for each combination of the other factors of a test case. Levels are tried in
-their order and judged by the rule of `steps`. The loop ends after `confirm` consecutive levels
-without gain; a level with a gain resets the count. A level without a value ends the loop too, since
+their order and judged by the rule of `steps`. The loop ends after `confirm` levels without gain
+since the last gain; undecided levels do not count. A level without a value ends the loop too, since
 the next level could not be judged.
 
 The next level depends only on the study, the invocation and the records, so an interrupted folder
@@ -19,7 +19,7 @@ from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric, Pooled
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.related import pool_study
-from netstudy.analysis.steps import Judged, Step, judge
+from netstudy.analysis.steps import Judged, Step, judge_rows
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
 from netstudy.plan.identity import canonical
@@ -110,11 +110,7 @@ def _grown(
     planned = [rows.get((loop.case, canonical(step))) for step in loop.steps]
     present = [row for row in planned if row is not None]
     complete = [row for row in present if all(one.kind != "missing" for one in row.problems)]
-    judged = judge(
-        [(row.treatment[loop.factor.name], row.estimate(metric)) for row in complete],
-        lower_is_better=metric.direction == "lower",
-        margin_pct=study.margin_pct,
-    )
+    judged = judge_rows(study, loop.case, complete, loop.factor.name, metric)
     under_way = len(complete) < len(present)
     ending = None if under_way else _ending(loop, judged, complete)
     return GrownLoop(loop, metric, judged, tuple(complete), ending, under_way)

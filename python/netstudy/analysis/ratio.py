@@ -67,6 +67,13 @@ def p_same(a: Estimate, b: Estimate, margin: float) -> float | None:
     return max(below, above)
 
 
+def p_at_least(a: Estimate, b: Estimate, rho: float) -> float | None:
+    """One-sided p of "a is at least ρ b": small if a is shown to be below."""
+    if a.variance is None or b.variance is None:
+        return None
+    return _tail(rho * b.value - a.value, a, b, rho)
+
+
 def _tail(distance: float, a: Estimate, b: Estimate, rho: float) -> float:
     """Upper tail probability of t for this distance between a and ρ b; if both variances are 0, it
     is 0, ½ or 1."""

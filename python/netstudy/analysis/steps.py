@@ -1,26 +1,43 @@
 """The rule that decides at which levels of a growing factor the metric improves: these levels
 "gain".
 
-Levels are judged in their order. A level gains if its value, over all replicates, is better than
-the best value of the earlier levels by more than the noise. This is the noise that the study sets,
-else the likely difference between two series of identical runs (A/A noise, from the replicates of
-both levels). For a metric without a better direction, a higher value counts as better. The first
-level always gains.
+Levels are judged in their order, each against the last level that gained; the first level gains.
+
+- gain: the value, over all replicates, is better than at the last gain by more than the noise. This
+  is the noise that the study sets, else the likely difference between two series of identical runs
+  (A/A noise, from the replicates of both levels).
+- no gain: the value is not better by more than the noise, it is shown to miss proportion to the
+  load by more than the noise, and it does not rise. Proportion is the value at the last gain, times
+  the growth of the load since; divided by this growth if lower is better. A factor that is no load
+  has no proportion to miss.
+- undecided: all other levels. They neither count as levels without gain nor restart the count.
+
+The value rises if it is shown to be better than at one of the two levels before it, back to the
+last gain, and if at this pace it would gain by the time that the load has doubled (at the next
+level, if the factor is no load). "Shown" is a one-sided Welch test at 5 %; without replicates, a
+rise must exceed the noise.
+
+For a metric without a better direction, a higher value counts as better.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from netstudy.analysis.verdict import aa_noise
+from netstudy.analysis.loads import loads_of
+from netstudy.analysis.ratio import p_at_least
+from netstudy.analysis.verdict import ALPHA, aa_noise
 
 if TYPE_CHECKING:
     from netstudy.analysis.cells import CellRow
     from netstudy.analysis.intervals import Estimate
     from netstudy.analysis.metrics import Metric
+    from netstudy.study import Study
     from netstudy.wire import Level
+
+Outcome = Literal["gain", "no gain", "undecided"]
 
 
 @dataclass(frozen=True)
@@ -33,11 +50,16 @@ class Step:
     threshold: float | None
     """The noise: a gain is an improvement over `before` by more than this, in the metric's unit.
     None for the first level, and if no noise is known, so that no gain can be shown."""
-    gained: bool
+    outcome: Outcome
     before: Estimate | None = None
-    """The best value of the earlier levels; None: no earlier level has a value."""
+    """The value at the last gain before this level; None: no earlier level has a value."""
     ahead: float | None = None
     """Improvement over `before`, in the metric's unit; negative if this level is worse."""
+
+    @property
+    def gained(self) -> bool:
+        """Whether the level gained."""
+        return self.outcome == "gain"
 
 
 @dataclass(frozen=True)
@@ -50,7 +72,7 @@ class Judged:
     last_gain: Step | None
     """The last level that gained: later levels are not better by more than the noise."""
     without_gain: int
-    """Number of consecutive levels without gain at the end."""
+    """Number of levels without gain since the last gain."""
 
 
 def judge(
@@ -58,47 +80,141 @@ def judge(
     *,
     lower_is_better: bool,
     margin_pct: float | None,
+    loads: Mapping[Level, float],
 ) -> Judged:
-    """Compares each level with the best of the earlier ones, in the order in which they were
-    tried."""
-    best: Step | None = None
-    last_gain: Step | None = None
-    without = 0
+    """Judges the levels in the order in which they were tried. `loads` holds the load at each
+    level; empty: the factor is no load."""
+    rule = _Rule(lower_is_better, margin_pct, loads)
     steps: list[Step] = []
+    since: list[_Measured] = []
+    best: Step | None = None
+    lead = 0.0
     for level, estimate in tried:
-        before = None if best is None else best.estimate
-        threshold = _threshold(before, estimate, margin_pct)
-        ahead = _ahead(before, estimate, lower_is_better=lower_is_better)
-        is_first = estimate is not None and before is None
-        gained = is_first or (ahead is not None and threshold is not None and ahead > threshold)
-        step = Step(level, estimate, threshold, gained, before, ahead)
+        step = rule.step(level, estimate, since)
         steps.append(step)
-        if is_first or (ahead is not None and ahead > 0):
-            best = step
-        last_gain = step if gained else last_gain
-        without = 0 if gained else without + 1
+        if estimate is None:
+            continue
+        now = _Measured(step, estimate)
+        since = [now] if step.gained else [*since, now]
+        better = rule.sign * estimate.value
+        if best is None or better > lead:
+            best, lead = step, better
+    last_gain = since[0].step if since else None
+    without = sum(one.step.outcome == "no gain" for one in since)
     return Judged(tuple(steps), best, last_gain, without)
 
 
-def _ahead(before: Estimate | None, now: Estimate | None, *, lower_is_better: bool) -> float | None:
-    if before is None or now is None:
-        return None
-    return before.value - now.value if lower_is_better else now.value - before.value
+@dataclass(frozen=True)
+class _Measured:
+    """A level with a value."""
+
+    step: Step
+    estimate: Estimate
+
+    @property
+    def level(self) -> Level:
+        return self.step.level
 
 
-def _threshold(
-    before: Estimate | None, now: Estimate | None, margin_pct: float | None
-) -> float | None:
-    if before is None or now is None:
-        return None
+@dataclass(frozen=True)
+class _Rule:
+    lower_is_better: bool
+    margin_pct: float | None
+    loads: Mapping[Level, float]
+
+    @property
+    def sign(self) -> int:
+        return -1 if self.lower_is_better else 1
+
+    def step(self, level: Level, now: Estimate | None, since: Sequence[_Measured]) -> Step:
+        """The level, judged against the levels with a value since the last gain, which is the
+        first of them."""
+        if now is None:
+            before = since[0].estimate if since else None
+            return Step(level, None, None, "undecided", before)
+        if not since:
+            return Step(level, now, None, "gain")
+        last = since[0]
+        threshold = _threshold(last.estimate, now, self.margin_pct)
+        ahead = self.sign * (now.value - last.estimate.value)
+        outcome: Outcome = "no gain"
+        if threshold is None:
+            outcome = "undecided"
+        elif ahead > threshold:
+            outcome = "gain"
+        elif not self._misses_proportion(level, now, last, threshold) or self._rises(
+            level, now, since, ahead, threshold
+        ):
+            outcome = "undecided"
+        return Step(level, now, threshold, outcome, last.estimate, ahead)
+
+    def _misses_proportion(
+        self, level: Level, now: Estimate, last: _Measured, threshold: float
+    ) -> bool:
+        growth = self._growth(last.level, level)
+        if growth is None or last.estimate.value <= 0:
+            return True
+        noise = threshold / last.estimate.value
+        if self.lower_is_better:
+            return _is_shown_below(last.estimate, now, growth / (1 + noise))
+        return _is_shown_below(now, last.estimate, growth * (1 - noise))
+
+    def _rises(
+        self,
+        level: Level,
+        now: Estimate,
+        since: Sequence[_Measured],
+        ahead: float,
+        threshold: float,
+    ) -> bool:
+        for distance, earlier in enumerate(reversed(since[-2:]), start=1):
+            rise = self.sign * (now.value - earlier.estimate.value)
+            growth = self._growth(earlier.level, level)
+            # At a steady pace, the load doubles from here in growth / (growth - 1) such rises.
+            further = rise / distance if growth is None else rise * growth / (growth - 1)
+            if ahead + further > threshold and self._is_better(now, earlier.estimate, threshold):
+                return True
+        return False
+
+    def _is_better(self, now: Estimate, earlier: Estimate, threshold: float) -> bool:
+        worse, better = (now, earlier) if self.lower_is_better else (earlier, now)
+        p = p_at_least(worse, better, 1.0)
+        return better.value - worse.value > threshold if p is None else p < ALPHA
+
+    def _growth(self, earlier: Level, later: Level) -> float | None:
+        """The later load in units of the earlier one; None if the load does not grow, or if the
+        factor is no load."""
+        a, b = self.loads.get(earlier, 0.0), self.loads.get(later, 0.0)
+        return b / a if 0 < a < b else None
+
+
+def _is_shown_below(a: Estimate, b: Estimate, rho: float) -> bool:
+    """Whether a is shown to be below ρ b; by the values themselves if their spread is unknown."""
+    p = p_at_least(a, b, rho)
+    return a.value < rho * b.value if p is None else p < ALPHA
+
+
+def _threshold(before: Estimate, now: Estimate, margin_pct: float | None) -> float | None:
     if margin_pct is not None:
         return margin_pct / 100 * abs(before.value)
     known = [noise for one in (before, now) if (noise := aa_noise(one)) is not None]
     return max(known, default=None)
 
 
+def judge_rows(
+    study: Study, case: str, rows: Sequence[CellRow], factor: str, metric: Metric
+) -> Judged:
+    """Judges cells along a factor, in their order."""
+    return judge(
+        [(row.treatment.get(factor, ""), row.estimate(metric)) for row in rows],
+        lower_is_better=metric.direction == "lower",
+        margin_pct=study.margin_pct,
+        loads=loads_of(study, case).get(factor, {}),
+    )
+
+
 def settled(
-    rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
+    study: Study, case: str, rows: Sequence[CellRow], factor: str, metric: Metric
 ) -> list[CellRow]:
     """For each set of rows that differ only in a growing factor: the row at the last level with a
     gain, because higher levels only add delay. `rows` are in the order of the factor's levels; rows
@@ -108,16 +224,12 @@ def settled(
         if row.value(metric) is not None:
             others = ((name, level) for name, level in row.treatment.items() if name != factor)
             groups.setdefault(frozenset(others), []).append(row)
-    return [_settled(own, factor, metric, margin_pct) for own in groups.values()]
+    return [_settled(study, case, own, factor, metric) for own in groups.values()]
 
 
 def _settled(
-    rows: Sequence[CellRow], factor: str, metric: Metric, margin_pct: float | None
+    study: Study, case: str, rows: Sequence[CellRow], factor: str, metric: Metric
 ) -> CellRow:
-    judged = judge(
-        [(row.treatment.get(factor, ""), row.estimate(metric)) for row in rows],
-        lower_is_better=metric.direction == "lower",
-        margin_pct=margin_pct,
-    )
+    judged = judge_rows(study, case, rows, factor, metric)
     assert judged.last_gain is not None, "the first level gains"
     return rows[judged.steps.index(judged.last_gain)]

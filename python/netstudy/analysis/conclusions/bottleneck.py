@@ -76,8 +76,7 @@ class Limits:
     factor: str | None
     """The factor along which throughput grows; None: there is none."""
     grows: bool
-    """Whether throughput still grows at the last level: then perhaps no candidate has reached its
-    limit."""
+    """Whether no end of growth is shown: then perhaps no candidate has reached its limit."""
     near_pct: float
     candidates: tuple[Candidate, ...]
     """Ordered by their share of the limit, the highest first; unmeasured candidates last."""
@@ -107,8 +106,8 @@ class Bottlenecks(Drawn[Bottleneck]):
 
     kind = Bottleneck
     limits: tuple[Limits, ...]
-    """One for each setting of the factors other than the load; without a load factor, only one, in
-    the cell with the best throughput."""
+    """One for each setting of the factors other than the load; without a load factor, one
+    for each cell."""
 
     @classmethod
     def draw(cls, asked: Bottleneck, cells: Cells) -> Bottlenecks | None:
@@ -122,8 +121,10 @@ def _each_setting(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
     for growth in found:
         yield _of_growth(asked, cells, growth)
     metric = cells.throughput
-    if not found and metric is not None and (row := _best(cells.rows, metric)) is not None:
-        yield _limits(asked, cells, row, None)
+    if not found and metric is not None:
+        for row in cells.rows:
+            if row.value(metric) is not None:
+                yield _limits(asked, cells, row, None)
 
 
 def _of_growth(asked: Bottleneck, cells: Cells, growth: Growth) -> Limits:
@@ -168,9 +169,9 @@ def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None
     return Limits(
         metric=metric,
         row=row,
-        held=growth.held if growth else row.treatment,
+        held=growth.held if growth else cells.setting(row),
         factor=growth.factor if growth else None,
-        grows=growth is not None and not growth.beyond and not _is_short(cells, row),
+        grows=growth is not None and not growth.has_ended and not _is_short(cells, row),
         near_pct=asked.near,
         candidates=tuple(sorted(found, key=_fullest_first)),
     )

@@ -10,10 +10,11 @@ from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.effects import PairEffect, pair_effects
 from netstudy.analysis.intervals import student_interval
 from netstudy.analysis.line_rates import carrying_bps
+from netstudy.analysis.loads import loads_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.ratio import welch_df
-from netstudy.analysis.steps import Judged, judge, settled
+from netstudy.analysis.steps import Judged, judge_rows, settled
 from netstudy.documents.fields import Ref
 from netstudy.study.levels import is_numeric
 from netstudy.study.vocabulary import MetricName
@@ -41,10 +42,16 @@ class Growth:
     """The delay metric that grows under overload, when more is offered than served."""
 
     @property
+    def has_ended(self) -> bool:
+        """Whether some level is without gain. Otherwise throughput still grows at the last gain, or
+        it is not decided whether it grows beyond."""
+        return self.judged.without_gain > 0
+
+    @property
     def overdrive(self) -> tuple[float, float] | None:
         """The delay at the last level with a gain, and the delay at the highest level after it;
-        None if no level follows, or if the delay is not measured."""
-        if not self.beyond or self.delay is None:
+        None if growth has not ended, or if the delay is not measured."""
+        if not self.has_ended or self.delay is None:
             return None
         here, there = (row.value(self.delay) for row in (self.last_gain, self.beyond[-1]))
         return None if here is None or there is None else (here, there)
@@ -134,7 +141,7 @@ class Cells:
         groups: dict[frozenset[tuple[str, Level]], list[CellRow]] = {}
         rows: Sequence[CellRow] = self.rows
         if grown is not None and self.throughput is not None:
-            rows = settled(rows, grown, self.throughput, self.study.margin_pct)
+            rows = settled(self.study, self.case, rows, grown, self.throughput)
         for row in rows:
             if factor in row.treatment:
                 key = frozenset(_without(row.treatment, *left_out).items())
@@ -147,14 +154,15 @@ class Cells:
                 own.sort(key=lambda row: order.index(row.treatment[factor]))
                 yield several, tuple(own)
 
+    def setting(self, row: CellRow) -> Treatment:
+        """The levels of a cell, of the factors with several levels."""
+        return {name: row.treatment[name] for name in self.levels if name in row.treatment}
+
     @property
     def load(self) -> str | None:
-        """The first of these factors that has several levels: the growing factor, the workload's
-        load, the number of hosts, any numeric factor."""
-        grown = None if self.growing is None else self.growing.name
-        numeric = (name for name, found in self.levels.items() if is_numeric(found))
-        every = (grown, self._named(self.study.workload.spec.load), self.hosts, *numeric)
-        return next((name for name in every if name in self.levels), None)
+        """The first factor with several levels that sets a load (`loads_of`); None: throughput has
+        nothing to grow with."""
+        return next((one for one in loads_of(self.study, self.case) if one in self.levels), None)
 
     @property
     def hosts(self) -> str | None:
@@ -169,18 +177,16 @@ class Cells:
     @property
     def scaled(self) -> str | None:
         """The factor to which ideal growth is proportional: the x factor of a figure that draws
-        ideal growth; else the load, or another numeric factor if the load has only one level at
-        each setting. None if the load's levels are not numeric."""
+        ideal growth; else the load; else another numeric factor, if there is no load, or if it has
+        only one level at each setting. None if the load's levels are not numeric."""
         numeric = [name for name, found in self.levels.items() if is_numeric(found)]
         drawn = [
             figure.x
             for _, figure in self.study.figures
             if figure.ideal and figure.case in (None, self.case) and figure.x in numeric
         ]
-        load = self.load if self.load in numeric else None
-        if drawn or load is None or any(self.along(load)):
-            return next(iter(drawn), load)
-        return next((name for name in numeric if name != load), None)
+        likely = [name for name in (self.load,) if name in numeric and any(self.along(name))]
+        return next(iter((*drawn, *likely, *(one for one in numeric if one != self.load))), None)
 
     @property
     def throughput(self) -> Metric | None:
@@ -216,11 +222,7 @@ class Cells:
             return
         for held, rows in self.along(factor):
             measured = [row for row in rows if row.estimate(metric) is not None]
-            judged = judge(
-                [(row.treatment[factor], row.estimate(metric)) for row in measured],
-                lower_is_better=metric.direction == "lower",
-                margin_pct=self.study.margin_pct,
-            )
+            judged = judge_rows(self.study, self.case, measured, factor, metric)
             if len(measured) > 1:
                 rate = carrying_bps(self.study, self.table.workload, measured[0], metric)
                 delay = self.table.workload.delay

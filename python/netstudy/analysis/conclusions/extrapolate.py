@@ -158,7 +158,7 @@ def _counts_clients(factor: str, cells: Cells) -> bool:
 
 def _each_alone(cells: Cells) -> Iterator[tuple[Treatment, tuple[CellRow, ...]]]:
     for row in cells.rows:
-        yield {name: row.treatment[name] for name in cells.levels if name in row.treatment}, (row,)
+        yield cells.setting(row), (row,)
 
 
 def _share(row: CellRow, metric: Metric, factor: str | None) -> Share:

@@ -97,8 +97,8 @@ def _verdict(group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
         )
     if one.grows:
         return say(
-            "The bottleneck is not decided{held}{at}: {metric} still grows there, at the largest "
-            "level{fullest}.",
+            "The bottleneck is not decided{held}{at}: it is not shown that {metric} has stopped "
+            "growing there{fullest}.",
             held=held,
             at=_place(group),
             metric=Name(one.metric.label),

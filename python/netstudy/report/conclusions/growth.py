@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
+from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions.cells import Growth
+from netstudy.analysis.metrics import Metric
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, percent, plain, treatment_text
 from netstudy.report.numbers import are_several, counted, level_text
@@ -23,20 +25,21 @@ def growth_sentences(found: Sequence[Growth]) -> Iterator[Sentence]:
 
 def _end(one: Growth) -> Hashable:
     """The grouping key of growth: metric, factor, link rate, levels at the end of the growth, and
-    whether this end is uncertain."""
+    whether this end is decided and certain."""
     levels = tuple(cell.treatment[one.factor] for cell in (one.last_gain, *one.beyond))
-    return one.metric.name, one.factor, one.line_bps, levels, one.is_uncertain
+    return one.metric.name, one.factor, one.line_bps, levels, one.has_ended, one.is_uncertain
 
 
 def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
     """The sentence on the growth in `group`, the settings that share an end, out of `every`
     setting."""
     first = group[0]
-    values = [cell_number(one.last_gain, one.metric, unit=True) for one in group]
-    known = [value for value in values if value is not None]
-    assert len(known) == len(group), "a level without a value is no step"
-    if first.is_uncertain:
-        ends = "grows up to {level}{held}" if first.beyond else "still grows at {level}{held}"
+    known = _values([one.last_gain for one in group], first.metric)
+    if first.beyond and not first.has_ended:
+        template = "Whether {metric} grows beyond {level}{held} is not decided: {value}{share} "
+        template += "there, {last} at {largest}"
+    elif first.is_uncertain:
+        ends = "grows up to {level}{held}" if first.has_ended else "still grows at {level}{held}"
         template = f"Whether {{metric}} {ends} is not decided: {{value}}{{share}}, a gain within "
         template += "what the runs vary by"
     elif not first.beyond:
@@ -45,20 +48,29 @@ def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
         template = "{metric} does not grow beyond {level}, the first level{held}, {value}{share}"
     else:
         template = "{metric} grows up to {level}{held}, {value}{share}"
-    gains = "; {more} {more:gains} no more than the noise" if first.beyond else ""
+    gains = "; {more} {more:gains} no more than the noise" if first.has_ended else ""
     more = [cell.treatment[first.factor] for cell in first.beyond]
     return say(
         f"{template}{gains}.",
-        metric=Name(first.metric.label if first.is_uncertain else first.metric.title),
+        metric=Name(first.metric.label if template.startswith("Whether") else first.metric.title),
         level=at(first.factor, first.last_gain.treatment[first.factor]),
         held=held_in_each([one.held for one in group], [one.held for one in every]),
         value=value_range(known),
         share=_of_the_link(first, known),
+        last=value_range(_values([one.cells[-1] for one in group], first.metric)),
+        largest=at(first.factor, first.cells[-1].treatment[first.factor]),
         more=Name(
             counted(first.factor, listed([level_text(level) for level in more])),
             several=len(more) > 1 or are_several(first.factor, more[0]) if more else False,
         ),
     )
+
+
+def _values(rows: Sequence[CellRow], metric: Metric) -> list[Number]:
+    values = [cell_number(row, metric, unit=True) for row in rows]
+    known = [value for value in values if value is not None]
+    assert len(known) == len(rows), "a level without a value is no step"
+    return known
 
 
 def _overdrive(one: Growth) -> Iterator[Sentence]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.growth import GrownLoop
-from netstudy.analysis.steps import Step
+from netstudy.analysis.steps import Outcome, Step
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, count, plain, treatment_text
 from netstudy.report.numbers import counted, level_text, spans
@@ -16,6 +17,7 @@ from netstudy.report.tables import Group, Table, Value, bare, numeric_level
 
 NO_VALUE = "no value"
 """Shown for a level whose runs give no value."""
+_GAIN: Final[Mapping[Outcome, str]] = {"gain": "yes", "no gain": "no", "undecided": "undecided"}
 
 
 def growth_sentences(case: CaseResult, margin_pct: float | None) -> list[Sentence]:
@@ -117,14 +119,14 @@ def growth_table(case: CaseResult, table_id: str) -> Table:
 
 
 def steps_table(case: CaseResult, table_id: str) -> Table:
-    """One row for each tried level, with its lead over the best level before it."""
+    """One row for each tried level, with its lead over the last level before it that gained."""
     loops = case.loops
     factor, metric = loops[0].loop.factor.name, loops[0].metric
     groups = (
         *(Group(name) for name in loops[0].loop.held),
         Group(factor),
         Group(metric.title, metric.unit, metric.better),
-        Group("Ahead of the best before", metric.unit),
+        Group("Ahead of the last gain", metric.unit),
         Group("Noise", metric.unit),
         Group("Gain"),
     )
@@ -141,16 +143,17 @@ def _rule(case: CaseResult, margin_pct: float | None) -> Iterator[Sentence]:
     noise = (
         Name("what two series of identical runs would differ by")
         if margin_pct is None
-        else plain(margin_pct, 1, "%", "the study's noise, of the best before")
+        else plain(margin_pct, 1, "%", "the study's noise, of the value at the last gain")
     )
     yield say(
-        "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A "
-        "gain is {metric} better than the best before by more than the noise, {noise}.",
+        "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A gain is "
+        "{metric} better than at the last gain by more than the noise, {noise}. Levels that are in "
+        "proportion to the load, or that still rise, are undecided and do not count.",
         factor=Name(factor.name),
         confirm=say(
             "{n} {noun}", n=confirm, noun=Name("level" if growth.confirm == 1 else "levels")
         ),
-        bring=Name("brings" if growth.confirm == 1 else "in a row bring"),
+        bring=Name("brings" if growth.confirm == 1 else "since the last gain bring"),
         metric=Name(metric.label),
         noise=noise,
     )
@@ -177,8 +180,8 @@ def _loop_row(one: GrownLoop) -> tuple[Value, ...]:
 
 def _step_rows(one: GrownLoop) -> Iterator[tuple[Value, ...]]:
     for step, row in zip(one.judged.steps, one.rows, strict=True):
-        what = f"{treatment_text(row.treatment)}, against the best before"
-        gain = ("yes" if step.gained else "no") if step.estimate is not None else NO_VALUE
+        what = f"{treatment_text(row.treatment)}, against the last gain"
+        gain = _GAIN[step.outcome] if step.estimate is not None else NO_VALUE
         yield (
             *_held(one),
             numeric_level(step.level, one.loop.factor.name),

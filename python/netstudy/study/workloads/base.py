@@ -111,10 +111,10 @@ class Spec(Model):
         return ()
 
     @property
-    def load(self) -> object:
-        """The setting of the load per host, such as a number of users; None: the load depends only
-        on the number of hosts."""
-        return None
+    def loads(self) -> tuple[object, ...]:
+        """The settings of the load per host, such as a number of users; empty: the load depends
+        only on the number of hosts."""
+        return ()
 
     @property
     def sample_bytes(self) -> int | None:

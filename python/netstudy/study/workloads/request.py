@@ -79,9 +79,9 @@ class Request(Spec):
     """Number of warm-up requests of each connection, which are not measured."""
 
     @property
-    def load(self) -> object:
-        """The connections of each pair."""
-        return self.connections
+    def loads(self) -> tuple[object, ...]:
+        """The connections of each pair, and the requests under way on each connection."""
+        return (self.connections, self.outstanding)
 
     @property
     def places(self) -> Mapping[str, Place]:

@@ -561,11 +561,11 @@ class Transactions(Spec):
                 yield study.document.problem((*path, "application", key), message)
 
     @property
-    def load(self) -> object:
+    def loads(self) -> tuple[object, ...]:
         """The number of users of a closed loop, or the rate of an open loop."""
         if self.closed is not None:
-            return self.closed.users
-        return None if self.open is None else self.open.rate
+            return (self.closed.users,)
+        return () if self.open is None else (self.open.rate,)
 
     @model_validator(mode="after")
     def _one_database(self) -> Transactions:

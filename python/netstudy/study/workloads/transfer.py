@@ -146,9 +146,9 @@ class Transfer(Spec):
     it."""
 
     @property
-    def load(self) -> object:
+    def loads(self) -> tuple[object, ...]:
         """The connections of each pair."""
-        return self.flows
+        return (self.flows,)
 
     @property
     def places(self) -> Mapping[str, Place]:

@@ -1,7 +1,8 @@
 """The gigabit study: its findings come out of the published rates, without a number typed.
 
 Published: 292, 440, 762 and 762 Mbit/s with 1, 2, 4 and 5 clients that discard, 812 at the peak of
-four; 63 and 184 with 1 and 2 that write to their disks.
+four; 63 and 184 with 1 and 2 that write to their disks. With four, the server's CPUs were 36 %
+busy, and virtually all frames had 1,518 bytes.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def test_the_link_is_ruled_out_and_what_was_not_published_is_not(published: Stud
     assert (
         "The bottleneck is not decided at 4 clients (sink null), 762 Mbit/s: nothing that" in text
     )
-    assert "ruled out: link from server to switch (76.2 %)." in text
-    assert "Not measured, and so not ruled out: CPUs of server, CPUs of client" in text
+    ruled_out = "ruled out: link from server to switch (76.2 %) and CPUs of server (36.0 %)."
+    assert ruled_out in text
+    assert "Not measured, and so not ruled out: CPUs of client" in text
 
 
 def test_clients_per_link_come_with_their_derivation_and_range(published: StudyResult) -> None:

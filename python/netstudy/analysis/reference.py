@@ -23,6 +23,7 @@ from netstudy.analysis.agreement import (
     ratio_agreement,
 )
 from netstudy.analysis.bootstrap import resampled
+from netstudy.analysis.cells import CellTable
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
@@ -178,13 +179,17 @@ def _brought(
         )
 
 
-def uncompared_totals(study: Study, metrics: Sequence[Metric]) -> tuple[Metric, ...]:
-    """The metrics whose published values are totals over an unknown time and an unknown amount of
-    work."""
-    found = read_reference(study, metrics)
+def uncompared_totals(study: Study, cells: CellTable) -> tuple[Metric, ...]:
+    """The metrics that have published values for these cells which are totals over an unknown time
+    and an unknown amount of work."""
+    totals = (
+        one
+        for one in read_reference(study, cells.vocabulary)
+        if one.given.metric.is_total and not one.given.has_amount
+    )
     return tuple(
         dict.fromkeys(
-            one.metric for one in found if one.given.metric.is_total and not one.given.has_amount
+            one.metric for one in totals if any(one.is_of(row.treatment) for row in cells.rows)
         )
     )
 

@@ -136,8 +136,12 @@ def warnings_of(
         truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
-        contradictory=contradictory_values(study),
-        uncompared=() if testbed.published else uncompared_totals(study, cells.vocabulary),
+        contradictory=tuple(
+            one
+            for one in contradictory_values(study)
+            if any(one.value.is_of(row.treatment) for row in cells.rows)
+        ),
+        uncompared=() if testbed.published else uncompared_totals(study, cells),
     )
 
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.agreement import OrderAgreement
+from netstudy.analysis.autocorrelation import Autocorrelation, autocorrelation
 from netstudy.analysis.cells import CellRow, CellTable, Problem
 from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
 from netstudy.analysis.not_given import TooFew, not_measured, too_few
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.size_law import OffLaw, off_laws
@@ -64,6 +66,8 @@ class Warnings:
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
     """Published rows with an outlying CPU time per unit served."""
+    autocorrelation: Autocorrelation | None = None
+    """Replicates that depend on the replicates before them, so that error rates do not hold."""
 
     def any(self) -> bool:
         """Whether there is any warning."""
@@ -86,6 +90,7 @@ class Warnings:
                 self.truncated,
                 self.off_law,
                 self.off_demand,
+                self.autocorrelation,
             )
         )
 
@@ -128,7 +133,18 @@ def warnings_of(
         truncated=tuple(truncated(cells)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
+        # Simulated runs share nothing but the study: each has random numbers of its own.
+        autocorrelation=None
+        if testbed.simulated
+        else autocorrelation(cells.rows, _compared(study, cells)),
     )
+
+
+def _compared(study: Study, cells: CellTable) -> tuple[Metric, ...]:
+    """The metrics in `compare.on` of the study, else those that its workload compares."""
+    names = study.compare.on if study.compare else ()
+    known = [metric_named(name, cells.vocabulary) for name in names]
+    return tuple(one for one in known if one is not None) or cells.workload.compared_on
 
 
 def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:

@@ -411,7 +411,8 @@ def _compared(factor: str, whole: Effects) -> Iterator[Sentence]:
         yield _share(leaders, pairs, Name(whole.metric.label))
     if beaten:
         yield _overall(leaders[0], beaten)
-    elif len(pairs) == 1:
+    elif len(pairs) == 1 or not pairs[0].is_main:
+        # The pairs are sorted by size; if the largest effect is an interaction, it is told as one.
         yield pair_sentence(pairs[0])
     else:
         yield say(
@@ -490,6 +491,10 @@ def _factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
     their effects depend on."""
     ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
     first = ranked[0]
+    if not first.is_main:
+        yield pair_sentence(first)
+        yield from _surprises(whole)
+        return
     yield say(
         "{factor} matters most for {metric}: {best} {ahead}{rest}.",
         factor=Name(first.factor),

@@ -75,15 +75,16 @@ def _outliers(rng: np.random.Generator, n: int) -> Floats:
 
 def _autocorrelated(rng: np.random.Generator, n: int) -> Floats:
     """In each cell a run's deviation is 0.8 times that of the run before, plus noise (AR(1))."""
+    return _dependent(rng, n, 0.8)
+
+
+def _dependent(rng: np.random.Generator, n: int, rho: float) -> Floats:
     steps = rng.standard_normal((LOADS, 2, n))
     found = np.empty_like(steps)
     found[..., 0] = steps[..., 0]
     for k in range(1, n):
-        found[..., k] = RHO * found[..., k - 1] + np.sqrt(1 - RHO**2) * steps[..., k]
+        found[..., k] = rho * found[..., k - 1] + np.sqrt(1 - rho**2) * steps[..., k]
     return np.asarray(1 + SPREAD * found)
-
-
-RHO = 0.8
 
 
 def _unequal(rng: np.random.Generator, n: int) -> Floats:
@@ -238,6 +239,39 @@ def _row(replicates: int, planted_pct: float, found: Rates) -> tuple[Value, ...]
     )
 
 
+def power_table(studies: int = STUDIES) -> Table:
+    """How often dependence is noticed, by its strength, the replicates and the cells."""
+    groups = (
+        Group("Replicates"),
+        Group("Cells"),
+        Group("Studies with the caveat", "%", columns=tuple(f"rho {rho:g}" for rho in RHOS)),
+    )
+    rows = tuple(
+        (
+            Number(n, str(n), "replicates of a cell"),
+            Number(2 * loads, str(2 * loads), "cells"),
+            *(_noticed(n, loads, rho, studies) for rho in RHOS),
+        )
+        for n in (*REPLICATES, 2 * max(REPLICATES))
+        for loads in (1, LOADS)
+    )
+    return Table("noticed", say("Noticed dependence"), groups, rows, stub=2)
+
+
+RHOS = (0.3, 0.5, 0.8)
+"""Correlations of a run with the run before."""
+
+
+def _noticed(replicates: int, loads: int, rho: float, studies: int) -> Number:
+    noticed = 0
+    for number in range(studies):
+        rng = np.random.default_rng([SEED, round(10 * rho), replicates, loads, number])
+        table = cells(_dependent(rng, replicates, rho)[:loads])
+        noticed += autocorrelation(table.rows, [column(table, METRIC)]) is not None
+    share = 100 * noticed / studies
+    return Number(share, f"{share:.1f}", "share over the planted studies")
+
+
 def sections(studies: int = STUDIES) -> Iterator[str]:
     """The generated part of the page."""
     yield (
@@ -249,6 +283,11 @@ def sections(studies: int = STUDIES) -> Iterator[str]:
         said = " ".join((noise.__doc__ or "").split())
         yield f"### {name.capitalize()}\n\n{said}".rstrip()
         yield pipe_table(rates_table(name, REPLICATES, studies))
+    yield (
+        "### Noticing dependence\n\nHow often the caveat is raised if a run's deviation is rho times "
+        "that of the run before, plus noise."
+    )
+    yield pipe_table(power_table(studies))
 
 
 def write(page: Path = PAGE) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.effects import Effects, effects
+from netstudy.analysis.effects import Effects, PairEffect, effects
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.workloads.base import Counted
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS
@@ -212,3 +212,41 @@ def test_the_interval_of_an_effect_is_that_of_welch_on_logarithms() -> None:
     assert pair.contrast.df == pytest.approx(16)
     (one,) = result.interactions
     assert one.contrast.value == pytest.approx(math.log((30 / 20) / (12 / 10)))
+
+
+def pair_of(mean: Callable[..., float], factor: str = "rto") -> PairEffect:
+    """The largest effect of a factor in cells with this mean."""
+    return found(cells(mean)).pairs[factor][0]
+
+
+def test_an_effect_that_only_one_level_of_another_factor_has_is_no_main_effect() -> None:
+    """A high RTO costs time with the smallest buffer only: no average over buffers says so."""
+    pair = pair_of(lambda rto, buffer, **_: 20.0 if (rto, buffer) == (200, 128) else 10.0)
+    assert pair.is_shown
+    assert pair.winner is None
+    assert pair.depends_on is not None
+    assert pair.depends_on.by == "buffer"
+    simple = dict(pair.simple("buffer"))
+    assert {at: one.winner for at, one in simple.items()} == {128: 1, 512: None, 2048: None}
+    assert simple[128].change == pytest.approx(2.0, rel=0.03)
+    assert all(row.outcome == "same" for row in simple[2048].rows)
+
+
+def test_an_effect_that_another_factor_reverses_is_no_main_effect() -> None:
+    def mean(rto: int, servers: int, **_: object) -> float:
+        return 10.0 if rto != 200 else 8.0 if servers == 16 else 20.0
+
+    pair = pair_of(mean)
+    assert (pair.is_shown, pair.turns, pair.is_main, pair.winner) == (True, True, False, None)
+    winners = {at: one.winner for at, one in pair.simple("servers")}
+    assert winners == {4: 1, 8: 1, 16: 200}
+
+
+def test_an_effect_that_another_factor_only_changes_in_size_is_a_main_effect() -> None:
+    """60 % more with few servers and 100 % more with many are 80 % more on average."""
+
+    def mean(rto: int, servers: int, **_: object) -> float:
+        return 10.0 if rto != 200 else 10.0 * {4: 1.6, 8: 1.8, 16: 2.0}[servers]
+
+    pair = pair_of(mean)
+    assert (pair.is_main, pair.winner) in ((True, 1), (True, 10))

@@ -11,6 +11,10 @@ they hold only for the contexts that were run. As in verdicts, an effect is show
 the study's noise band. The p values of effects are adjusted for their number (Holm 1979), and
 separately those of interactions.
 
+An effect over all contexts describes them only if no context has the opposite effect, and no other
+factor changes it by more than its own size. Else the simple effects at each level of that factor
+are to be told instead (Montgomery, 5.3.1: a large interaction masks main effects).
+
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """
 
@@ -18,7 +22,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Literal
 
@@ -85,6 +90,8 @@ class PairEffect:
     level: Level
     base: Level
     scale: Scale
+    margin: float
+    """The study's equivalence margin, as a share of the base."""
     contrast: Contrast
     p: float | None
     """p of "the effect is inside the noise band", adjusted over all pairs of all factors."""
@@ -92,16 +99,46 @@ class PairEffect:
     """Treatments of the other factors that were run with both levels."""
     rows: tuple[Comparison, ...]
     """The verdicts in the order of `contexts`; their p values are adjusted over the contexts."""
+    design: _Design = field(repr=False)
 
     @property
     def is_shown(self) -> bool:
         """Whether the effect over all contexts is shown to be outside the noise band."""
         return self.p is not None and self.p < ALPHA
 
+    @cached_property
+    def depends_on(self) -> Interaction | None:
+        """The largest interaction with another factor that is shown and exceeds the effect over all
+        contexts; None if there is none, or if the levels differ in no context."""
+        if not any(row.outcome == "different" for row in self.rows):
+            return None
+        others = (name for name, found in self.design.levels.items() if len(found) > 1)
+        found = [
+            one
+            for by in others
+            if by != self.factor
+            for one in _of_pair(self.design, self.factor, (self.level, self.base), by)
+        ]
+        adjusted = holm([one.contrast.p for one in found])
+        shown = (replace(one, p=p) for one, p in zip(found, adjusted, strict=True))
+        size = abs(self.contrast.value)
+        larger = (one for one in shown if one.is_shown and abs(one.contrast.value) > size)
+        return max(larger, key=lambda one: abs(one.contrast.value), default=None)
+
+    @cached_property
+    def is_main(self) -> bool:
+        """Whether the effect over all contexts describes each of them: it is opposite in none that
+        is decided, and no other factor changes it by more than its own size."""
+        ways = [row.difference for row in self.rows if row.outcome == "different"]
+        is_higher = self.contrast.value > 0
+        opposite = any((way > 0) != is_higher for way in ways if way is not None)
+        return not opposite and self.depends_on is None
+
     @property
     def winner(self) -> Level | None:
-        """The better level over all contexts; None: neither, or undecided."""
-        if not self.is_shown or self.metric.direction == "neutral":
+        """The better level over all contexts; None: neither, undecided, or an average that does not
+        describe the contexts."""
+        if not self.is_shown or self.metric.direction == "neutral" or not self.is_main:
             return None
         is_lower = self.contrast.value < 0
         return self.level if is_lower == (self.metric.direction == "lower") else self.base
@@ -122,6 +159,34 @@ class PairEffect:
     def won_by(self, level: Level) -> list[Treatment]:
         """The contexts in which a level is better."""
         return [c for c, row in zip(self.contexts, self.rows, strict=True) if row.winner == level]
+
+    def simple(self, by: str) -> list[tuple[Level, PairEffect]]:
+        """The effect at each level of another factor, over the contexts with this level; the
+        verdicts are those of all contexts."""
+        found = []
+        for at in self.design.levels[by]:
+            own = [n for n, context in enumerate(self.contexts) if context[by] == at]
+            contexts = tuple(self.contexts[n] for n in own)
+            if contexts:
+                found.append((at, self._within(self.design.at(by, at), contexts, own)))
+        adjusted = holm([pair.p for _, pair in found])
+        return [(at, replace(pair, p=p)) for (at, pair), p in zip(found, adjusted, strict=True)]
+
+    def _within(
+        self, design: _Design, contexts: tuple[Treatment, ...], own: Sequence[int]
+    ) -> PairEffect:
+        of_level, of_base = (
+            [_key({**context, self.factor: level}) for context in contexts]
+            for level in (self.level, self.base)
+        )
+        return replace(
+            self,
+            contrast=design.difference(of_level, of_base),
+            p=_p_beyond(design, of_level, of_base, self.margin),
+            contexts=contexts,
+            rows=tuple(self.rows[n] for n in own),
+            design=design,
+        )
 
     @property
     def turns(self) -> bool:
@@ -247,6 +312,16 @@ class _Design:
         has_ratios = not metric.is_share and all(one.value > 0 for one in estimates.values())
         return cls(cells, estimates, levels, "ratio" if has_ratios else "difference")
 
+    def at(self, factor: str, level: Level) -> _Design:
+        """The cells with one level of a factor."""
+        kept = {key for key in self.cells if (factor, level) in key}
+        return replace(
+            self,
+            cells={key: row for key, row in self.cells.items() if key in kept},
+            estimates={key: one for key, one in self.estimates.items() if key in kept},
+            levels={**self.levels, factor: [level]},
+        )
+
     def contexts(self, factor: str, *levels: Level) -> list[_Key]:
         """Treatments of the other factors for which there is an estimate at each of these
         levels."""
@@ -338,18 +413,20 @@ def _pair(
         x=None,
         margin_pct=margin_pct,
     )
-    contrast = design.difference(of_level, of_base)
+    margin = (margin_pct or 0.0) / 100
     return PairEffect(
         metric=metric,
         factor=factor,
         level=level,
         base=base,
         scale=design.scale,
-        contrast=contrast,
+        margin=margin,
+        contrast=design.difference(of_level, of_base),
         # Adjusted in `_all_pairs`: Holm's correction needs the p of every pair.
-        p=_p_beyond(design, of_level, of_base, (margin_pct or 0.0) / 100),
+        p=_p_beyond(design, of_level, of_base, margin),
         contexts=tuple(_without(design.cells[one].treatment, factor) for one in of_level),
         rows=table.rows,
+        design=design,
     )
 
 
@@ -390,33 +467,38 @@ def _interactions(design: _Design) -> list[Interaction]:
 
 def _of_two(design: _Design, factor: str, by: str) -> Iterator[Interaction]:
     for base, level in _ends(design.levels[factor]):
-        for against, at in _ends(design.levels[by]):
-            corners = [
-                (1, {(factor, level), (by, at)}),
-                (-1, {(factor, base), (by, at)}),
-                (-1, {(factor, level), (by, against)}),
-                (1, {(factor, base), (by, against)}),
-            ]
-            contexts = [
-                one - {(factor, level)}
-                for one in design.contexts(by, at, against)
-                if (factor, level) in one
-            ]
-            # Only contexts with all four combinations, so that both effects are over the same
-            # contexts.
-            whole = [
-                one
-                for one in contexts
-                if all(one | corner in design.estimates for _, corner in corners)
-            ]
-            if not whole:
-                continue
-            weight = 1 / len(whole)
-            terms = [(sign * weight, one | corner) for one in whole for sign, corner in corners]
-            contrast = design.contrast(terms)
-            yield Interaction(
-                factor, level, base, by, at, against, design.scale, contrast, contrast.p
-            )
+        yield from _of_pair(design, factor, (level, base), by)
+
+
+def _of_pair(
+    design: _Design, factor: str, levels: tuple[Level, Level], by: str
+) -> Iterator[Interaction]:
+    """The interactions of two levels of a factor with another factor; p is not adjusted."""
+    level, base = levels
+    for against, at in _ends(design.levels[by]):
+        corners = [
+            (1, {(factor, level), (by, at)}),
+            (-1, {(factor, base), (by, at)}),
+            (-1, {(factor, level), (by, against)}),
+            (1, {(factor, base), (by, against)}),
+        ]
+        contexts = [
+            one - {(factor, level)}
+            for one in design.contexts(by, at, against)
+            if (factor, level) in one
+        ]
+        # Only contexts with all four combinations, so that both effects are over the same contexts.
+        whole = [
+            one
+            for one in contexts
+            if all(one | corner in design.estimates for _, corner in corners)
+        ]
+        if not whole:
+            continue
+        weight = 1 / len(whole)
+        terms = [(sign * weight, one | corner) for one in whole for sign, corner in corners]
+        contrast = design.contrast(terms)
+        yield Interaction(factor, level, base, by, at, against, design.scale, contrast, contrast.p)
 
 
 def _ends(levels: Sequence[Level]) -> Iterable[tuple[Level, Level]]:

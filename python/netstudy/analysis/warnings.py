@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.agreement import OrderAgreement
+from netstudy.analysis.autocorrelation import Autocorrelation, autocorrelation
 from netstudy.analysis.cells import CellRow, CellTable, Problem
 from netstudy.analysis.demand import OffDemand, off_demands
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
 from netstudy.analysis.not_given import TooFew, not_measured, too_few
 from netstudy.analysis.reference import PanelReference, uncompared_totals
 from netstudy.analysis.size_law import OffLaw, off_laws
@@ -70,6 +72,8 @@ class Warnings:
     uncompared: tuple[Metric, ...] = ()
     """Metrics whose published values are totals of runs of unknown length; they are not
     compared."""
+    autocorrelation: Autocorrelation | None = None
+    """Replicates that depend on the replicates before them, so that error rates do not hold."""
 
     def any(self) -> bool:
         """Whether there is any warning."""
@@ -94,6 +98,7 @@ class Warnings:
                 self.off_demand,
                 self.contradictory,
                 self.uncompared,
+                self.autocorrelation,
             )
         )
 
@@ -142,7 +147,18 @@ def warnings_of(
             if any(one.value.is_of(row.treatment) for row in cells.rows)
         ),
         uncompared=() if testbed.published else uncompared_totals(study, cells),
+        # Simulated runs share nothing but the study: each has random numbers of its own.
+        autocorrelation=None
+        if testbed.simulated
+        else autocorrelation(cells.rows, _compared(study, cells)),
     )
+
+
+def _compared(study: Study, cells: CellTable) -> tuple[Metric, ...]:
+    """The metrics in `compare.on` of the study, else those that its workload compares."""
+    names = study.compare.on if study.compare else ()
+    known = [metric_named(name, cells.vocabulary) for name in names]
+    return tuple(one for one in known if one is not None) or cells.workload.compared_on
 
 
 def _untested(study: Study, plan: Plan, cells: CellTable) -> tuple[Untested, ...]:

@@ -32,24 +32,61 @@ def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
     if not measured:
         return not_compared(pair)
     if all(row.outcome == "same" for row in measured):
-        return say(
-            "{metric} is equal {a} and {b}{n}{held}.",
-            metric=Name(pair.metric.label),
-            n=in_all(measured),
-            held=where,
-            **_both(pair),
-        )
+        return _equal(pair, measured, where)
     if len(measured) == 1:
         return _one(pair, measured[0])
+    if pair.depends_on is not None:
+        return _simple(pair, pair.depends_on.by)
+    return _of_all(pair, measured, where)
+
+
+def _simple(pair: PairEffect, by: str) -> Sentence:
+    """The effect at each level of the factor on which it depends, instead of an average that
+    describes no level."""
+    told = {
+        f"at{n}": say(
+            "{level}: {sentence}",
+            level=with_level(by, at),
+            sentence=_simple_at(simple, measured_rows(simple)),
+        )
+        for n, (at, simple) in enumerate(pair.simple(by))
+    }
+    return say(" ".join(f"{{{name}}}" for name in told), **told)
+
+
+def _simple_at(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
+    if not rows:
+        return not_compared(pair)
+    if all(row.outcome == "same" for row in rows):
+        return _equal(pair, rows, NOTHING)
+    # A further interaction at this level is only counted.
+    return _one(pair, rows[0]) if len(rows) == 1 else _of_all(pair, rows, NOTHING)
+
+
+def _equal(pair: PairEffect, rows: Sequence[Comparison], held: Sentence) -> Sentence:
+    return say(
+        "{metric} is equal {a} and {b}{n}{held}.",
+        metric=Name(pair.metric.label),
+        n=in_all(rows),
+        held=held,
+        **_both(pair),
+    )
+
+
+def _of_all(pair: PairEffect, rows: Sequence[Comparison], held: Sentence) -> Sentence:
+    """The average over several settings if it describes them, else how many settings each level
+    wins."""
     if pair.winner is not None and pair.scale == "ratio":
-        return _overall(pair, pair.winner, measured, where)
-    return _counts(pair, measured)
+        return _overall(pair, pair.winner, rows, held)
+    return _counts(pair, rows)
 
 
 def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
     """The mean ratio over all settings, if the metric has no better direction or no level is shown
     to be better."""
-    if pair.scale != "ratio" or pair.winner is not None or len(pair.contexts) < _SEVERAL:
+    if pair.scale != "ratio" or pair.winner is not None or not pair.is_main:
+        return
+    if len(pair.contexts) < _SEVERAL:
         return
     source = f"geometric mean over {len(pair.contexts)} settings, {pair.metric.name}"
     interval = NOTHING

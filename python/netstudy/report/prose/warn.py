@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from netstudy.analysis.agreement import OrderAgreement
+from netstudy.analysis.autocorrelation import Autocorrelation
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
 from netstudy.analysis.demand import OffDemand
 from netstudy.analysis.metrics import Metric
@@ -15,7 +16,7 @@ from netstudy.analysis.repetition import repeated_for_nothing
 from netstudy.analysis.size_law import LAW, OffLaw
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.truncated import Truncated
-from netstudy.analysis.verdict import RUNS_RECOMMENDED
+from netstudy.analysis.verdict import ALPHA, RUNS_RECOMMENDED
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import (
     cell_number,
@@ -57,6 +58,7 @@ def warnings(result: StudyResult) -> list[Sentence]:
     """Every reason to doubt, one sentence each; empty when there is none."""
     found = result.warnings
     return [
+        *_autocorrelated(found.autocorrelation),
         *_problems(result),
         *_made_again(result),
         *_set_aside(result),
@@ -84,6 +86,19 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *_left_out(found.left_out, "with --without"),
         *_left_out(found.left_out_by_variant, "by its variant for this testbed"),
     ]
+
+
+def _autocorrelated(found: Autocorrelation | None) -> Iterator[Sentence]:
+    if found is not None:
+        yield say(
+            "The runs depend on the runs before them: only {p} of all orders of the {n} replicates "
+            "would make neighbours as alike. Verdicts and intervals assume independent runs, so "
+            "differences may be false and their error rate of {alpha} does not hold. Restart "
+            "everything between replicates, or repeat the study on other days.",
+            p=plain(100 * found.p, 1, "%", "p of the order of the replicates, by permutation"),
+            n=count(found.replicates, "replicates in order"),
+            alpha=plain(100 * ALPHA, 0, "%", "level of all tests"),
+        )
 
 
 def _off_demand(found: OffDemand) -> Sentence:

@@ -66,8 +66,8 @@ lint-python: dev-packages
 	@.venv/bin/mypy --no-error-summary
 	$(call say,lint-imports)
 	@.venv/bin/lint-imports --no-logo >.cache/lint-imports.log 2>&1 || { cat .cache/lint-imports.log; exit 1; }
-	$(call say,one file a workload)
-	@.venv/bin/python -m tools.one_file_a_workload
+	$(call say,one file a kind)
+	@.venv/bin/python -m tools.one_file_a_kind
 	$(call say,words)
 	@.venv/bin/python -m tools.words --at-most 187
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import ClassVar, Generic, Self, TypeVar
 
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.conclusions.levels import LevelsCompared
 from netstudy.analysis.metrics import Metric
@@ -26,6 +27,11 @@ class Drawn(ABC, Generic[AskedT]):
     @abstractmethod
     def draw(cls, asked: AskedT, cells: Cells) -> Self | None:
         """Draw the conclusion; None if the runs lack the values that it needs."""
+
+    def claims(self) -> tuple[Claim, ...]:
+        """What the headline claims, so that caveats may forbid it; empty if it claims nothing that
+        a caveat could."""
+        return ()
 
     @property
     def compared(self) -> tuple[LevelsCompared, ...]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn
 from netstudy.analysis.conclusions.cells import Cells, Growth
 from netstudy.analysis.intervals import Interval
@@ -95,6 +96,14 @@ class Limits:
         full = self.in_state("at its limit")
         return full[0] if len(full) == 1 and not self.grows else None
 
+    @property
+    def claim(self) -> Claim | None:
+        """The claim that something limits throughput here."""
+        if self.limit is None:
+            return None
+        levels = () if self.factor is None else (self.row.treatment[self.factor],)
+        return Claim("limits", self.factor, levels, self.metric)
+
     def in_state(self, *states: State) -> tuple[Candidate, ...]:
         """The candidates in one of these states."""
         return tuple(one for one in self.candidates if one.state in states)
@@ -114,6 +123,10 @@ class Bottlenecks(Drawn[Bottleneck]):
         """Examine the candidates at each setting."""
         found = tuple(_each_setting(asked, cells))
         return cls(found) if found else None
+
+    def claims(self) -> tuple[Claim, ...]:
+        """That something limits throughput, at each setting where it is decided."""
+        return tuple(claim for one in self.limits if (claim := one.claim) is not None)
 
 
 def _each_setting(asked: Bottleneck, cells: Cells) -> Iterator[Limits]:
@@ -163,9 +176,6 @@ def _best(rows: Sequence[CellRow], metric: Metric) -> CellRow | None:
 def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None) -> Limits:
     metric = cells.throughput
     assert metric is not None, "without a throughput metric, no cell is examined"
-    look = _Look(cells, row, asked.near)
-    own = asked.candidates.items()
-    found = list(look.asked(own) if own else look.standard())
     return Limits(
         metric=metric,
         row=row,
@@ -173,8 +183,21 @@ def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None
         factor=growth.factor if growth else None,
         grows=growth is not None and not growth.has_ended and not _is_short(cells, row),
         near_pct=asked.near,
-        candidates=tuple(sorted(found, key=_fullest_first)),
+        candidates=_candidates(asked, cells, row),
     )
+
+
+def candidates_at(cells: Cells, row: CellRow) -> tuple[Candidate, ...]:
+    """The candidates in one cell: those of the study's own `bottleneck`, or those of any study."""
+    own = (one for one in cells.study.conclude if isinstance(one, Bottleneck))
+    return _candidates(next(own, Bottleneck(bottleneck=True)), cells, row)
+
+
+def _candidates(asked: Bottleneck, cells: Cells, row: CellRow) -> tuple[Candidate, ...]:
+    look = _Look(cells, row, asked.near)
+    own = asked.candidates.items()
+    found = look.asked(own) if own else look.standard()
+    return tuple(sorted(found, key=_fullest_first))
 
 
 def _is_short(cells: Cells, row: CellRow) -> bool:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn, deciding
 from netstudy.analysis.conclusions.cells import Cells
-from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles
+from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles, claims_of
 from netstudy.analysis.effects import PairEffect
 from netstudy.study.conclusions.compare import Comparison
 from netstudy.study.selection import one_level
@@ -84,6 +85,10 @@ class Compared(Drawn[Comparison]):
             bundles=tuple(bundles(cells, found)),
             unmeasured=tuple(name for name in asked.on if cells.metric(name) is None),
         )
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Which levels differ, and which are equal."""
+        return claims_of(self.compared)
 
     @property
     def compared(self) -> tuple[LevelsCompared, ...]:

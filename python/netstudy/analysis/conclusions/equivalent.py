@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn
 from netstudy.analysis.conclusions.cells import Cells
-from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles
+from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles, claims_of
 from netstudy.study.conclusions.equivalent import Equivalence
 
 
@@ -38,6 +39,10 @@ class Alike(Drawn[Equivalence]):
         ]
         found = tuple(FactorAlike(one, tuple(bundles(cells, [one]))) for one in levels)
         return cls(found) if found else None
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Which levels differ, and which are equal."""
+        return claims_of(self.compared)
 
     @property
     def compared(self) -> tuple[LevelsCompared, ...]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.metrics import Metric
@@ -31,6 +32,21 @@ class Bundle:
     """The things that differ."""
     is_equal: bool
     """Whether the levels are equal in every metric that was compared."""
+
+
+def claim_of(pair: PairEffect) -> Claim | None:
+    """The claim that two levels differ in some setting, or are equal in all; None: undecided."""
+    outcomes = {row.outcome for row in pair.rows} - {"missing"}
+    levels = (pair.level, pair.base)
+    if "different" in outcomes or pair.winner is not None:
+        return Claim("different", pair.factor, levels, pair.metric)
+    return Claim("equal", pair.factor, levels, pair.metric) if outcomes == {"same"} else None
+
+
+def claims_of(compared: Iterable[LevelsCompared]) -> tuple[Claim, ...]:
+    """The claims about each pair of levels."""
+    pairs = (pair for one in compared for pair in one.pairs)
+    return tuple(claim for pair in pairs if (claim := claim_of(pair)) is not None)
 
 
 def bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn
 from netstudy.analysis.conclusions.cells import Cells, Growth
+from netstudy.analysis.conclusions.growth import claims_of_growth
 from netstudy.study.conclusions.plateau import Plateau
 
 
@@ -22,3 +24,7 @@ class Levelled(Drawn[Plateau]):
         """Judge the growth at each setting."""
         found = tuple(cells.growths(cells.load))
         return cls(found) if found else None
+
+    def claims(self) -> tuple[Claim, ...]:
+        """Where growth ends, or that it goes on."""
+        return claims_of_growth(self.growths)

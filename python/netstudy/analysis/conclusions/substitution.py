@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn
+from netstudy.analysis.conclusions.bottleneck import candidates_at
 from netstudy.analysis.conclusions.cells import Cells
-from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles
+from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles, claim_of
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison
 from netstudy.study.conclusions.substitution import Substitution
 from netstudy.study.selection import one_level
+from netstudy.units import quantity
 from netstudy.wire import Level, Treatment
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
+    from netstudy.study.levels import FactorLevel
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +39,17 @@ class Replaced:
     losses: tuple[PairEffect, ...]
     """Effects on drops, retransmissions and similar losses, for those that differ at some
     setting."""
+    limited: tuple[Treatment, ...] = ()
+    """The settings at which the replaced part limits throughput. It does if all that is full with
+    the base has spare capacity with the replacement; or, where nothing is known to be full, if the
+    gain shows that the part takes more than half of the time of a unit of work."""
+
+    @property
+    def claim(self) -> Claim | None:
+        """The claim about throughput."""
+        if self.throughput is None or not self.limited:
+            return None if self.throughput is None else claim_of(self.throughput)
+        return Claim("limits", self.factor, (self.base,), self.throughput.metric)
 
     def changes(self, pair: PairEffect) -> list[tuple[Treatment, tuple[float, float]]]:
         """The settings at which a loss differs, with the value before and after."""
@@ -91,12 +111,14 @@ class Substituted(Drawn[Substitution]):
             pairs = {name: pair[level] for name, pair in by_metric.items() if level in pair}
             if level == base or not pairs:
                 continue
+            deciding = None if throughput is None else pairs.get(throughput.name)
             found.append(
                 Replaced(
                     factor=factor,
                     level=level,
                     base=base,
-                    throughput=None if throughput is None else pairs.get(throughput.name),
+                    throughput=deciding,
+                    limited=tuple(_limited(cells, deciding)) if deciding is not None else (),
                     others=tuple(
                         pairs[one.name]
                         for one in compared
@@ -111,6 +133,67 @@ class Substituted(Drawn[Substitution]):
                 )
             )
         return cls(tuple(found), tuple(bundles(cells, levels))) if found else None
+
+    def claims(self) -> tuple[Claim, ...]:
+        """What is claimed of each replacement."""
+        return tuple(claim for one in self.replaced if (claim := one.claim) is not None)
+
+
+def _limited(cells: Cells, pair: PairEffect) -> Iterator[Treatment]:
+    """The settings at which the part that was replaced limits throughput."""
+    for context, row in zip(pair.contexts, pair.rows, strict=True):
+        if row.winner != pair.level or row.ratio is None:
+            continue
+        before, after = (
+            _full(cells, {**context, pair.factor: level}) for level in (pair.base, pair.level)
+        )
+        gain = 1 / row.ratio if pair.metric.direction == "lower" else row.ratio
+        share = share_of_time(gain, _raised(cells.study, pair))
+        if not before & after if before else share > _MOST_OF_TIME:
+            yield context
+
+
+_MOST_OF_TIME: Final = 0.5
+"""With more than this share of the time of a unit of work, a part takes more than any other."""
+
+
+def _full(cells: Cells, treatment: Treatment) -> set[str]:
+    """The candidates that are at their limits in one cell, or may be."""
+    rows = (row for row in cells.rows if row.treatment == treatment)
+    return {
+        one.name
+        for row in rows
+        for one in candidates_at(cells, row)
+        if one.state in ("at its limit", "may be at its limit")
+    }
+
+
+def share_of_time(gain: float, factor: float | None) -> float:
+    """The share of the time of a unit of work that a part takes, if throughput gains `gain` times
+    when the part becomes `factor` times as fast: the part saves 1 - 1/factor of its time. None: the
+    part is as good as removed, so that the share is at least this."""
+    return (1 - 1 / gain) / (1 if factor is None else 1 - 1 / factor)
+
+
+def _raised(study: Study, pair: PairEffect) -> float | None:
+    """How many times as large the level is as the base, or the other way round; None if they are no
+    quantities of one dimension."""
+    found = [_quantity(study.factors[pair.factor].level(one)) for one in (pair.level, pair.base)]
+    (dimension, value), (other, base) = ((None, 0.0) if one is None else one for one in found)
+    if dimension is None or dimension != other or value <= 0 or base <= 0 or value == base:
+        return None
+    return max(value / base, base / value)
+
+
+def _quantity(level: FactorLevel | None) -> tuple[str, float] | None:
+    """The quantity of a level, with its dimension, if it has only one."""
+    values = [] if level is None else [*level.fields.values()] or [level.name]
+    if len(values) != 1 or isinstance(values[0], bool):
+        return None
+    if isinstance(values[0], int | float):
+        return "number", float(values[0])
+    found = quantity(values[0])
+    return None if found is None else (found[0], float(found[1]))
 
 
 def _of_comparison(cells: Cells) -> tuple[Metric, ...]:

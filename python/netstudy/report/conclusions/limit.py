@@ -1,31 +1,109 @@
-"""`limit`: how large a metric can become while a condition holds."""
+"""`limit`: how large a factor or a metric can become while a condition holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 
+from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions import Concluded
-from netstudy.analysis.conclusions.limit import LimitReached
+from netstudy.analysis.conclusions.limit import LargestValue, LevelsHeld, LimitReached
+from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, count, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
+from netstudy.report.numbers import are_several, counted, level_text
+from netstudy.report.prose.words import NOTHING, alike, held_in_each, value_range
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import bound_text
 from netstudy.wire import Treatment
 
 
 class LimitPage(ConclusionPage[LimitReached]):
-    """The largest value while a condition holds."""
+    """The largest level or value while a condition holds."""
 
     kind = LimitReached
     subject = "growth"
 
     def sentences(self, drawn: LimitReached, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
-        """The largest value, and how many settings keep the condition."""
-        return _limit(drawn)
+        """The largest level or value, and what breaks the condition."""
+        condition = Name(bound_text(drawn.bound, drawn.condition))
+        if drawn.value is not None:
+            yield from _largest_value(drawn.value, condition)
+        for group in alike(drawn.levels, _end):
+            yield from _levels(group, drawn, condition)
 
 
-def _limit(one: LimitReached) -> Iterator[Sentence]:
-    condition = Name(bound_text(one.bound, one.condition))
+def _end(one: LevelsHeld) -> Hashable:
+    """The grouping key: settings whose levels keep, break or leave open the condition alike."""
+    return tuple((one.level(cell), holding) for cell, holding in one.cells)
+
+
+def _levels(
+    group: Sequence[LevelsHeld], drawn: LimitReached, condition: Name
+) -> Iterator[Sentence]:
+    first = group[0]
+    held = held_in_each([one.held for one in group], [one.held for one in drawn.levels])
+    values: dict[str, Name | Sentence] = {
+        "condition": condition,
+        "held": held,
+        "largest": _names(first, _cells(first.largest)),
+        "kept": _values(drawn, [one.largest for one in group]),
+        "broken": _names(first, _cells(first.broken)),
+        "breaking": _values(drawn, [one.broken for one in group]),
+    }
+    if first.largest is None and first.broken is None:
+        yield say("No level is shown to keep or to break {condition}{held}.", **values)
+    elif first.largest is None:
+        yield say(
+            "No level is shown to keep {condition}{held}: {broken} {broken:breaks} it{breaking}.",
+            **values,
+        )
+    elif first.broken is None:
+        yield say(
+            "At least {largest} {largest:keeps} {condition}{held}{kept}: no level tried breaks it.",
+            **values,
+        )
+    else:
+        yield say(
+            "Up to {largest} {largest:keeps} {condition}{held}{kept}; {broken} {broken:breaks} "
+            "it{breaking}.",
+            **values,
+        )
+    if first.undecided:
+        yield say(
+            "Undecided{held}: {levels}, with an interval that includes the bound.",
+            held=held,
+            levels=_names(first, first.undecided),
+        )
+    if first.again:
+        yield say(
+            "This is no clear limit{held}: {again} {again:keeps} it although {broken} "
+            "{broken:breaks} it.",
+            held=held,
+            again=_names(first, first.again),
+            broken=values["broken"],
+        )
+
+
+def _cells(cell: CellRow | None) -> tuple[CellRow, ...]:
+    return () if cell is None else (cell,)
+
+
+def _names(one: LevelsHeld, cells: Sequence[CellRow]) -> Name:
+    levels = [one.level(cell) for cell in cells]
+    several = len(levels) > 1 or any(are_several(one.factor, level) for level in levels)
+    text = counted(one.factor, listed([level_text(level) for level in levels]))
+    return Name(text, several=several)
+
+
+def _values(drawn: LimitReached, cells: Sequence[CellRow | None]) -> Sentence:
+    """The values of the condition's metric at a level, in brackets."""
+    found = [cell for cell in cells if cell is not None]
+    numbers = [cell_number(cell, drawn.condition, unit=True) for cell in found]
+    known = [number for number in numbers if number is not None]
+    return say(" ({values})", values=value_range(known)) if known else NOTHING
+
+
+def _largest_value(one: LargestValue, condition: Name) -> Iterator[Sentence]:
     value = None if one.best is None else cell_number(one.best, one.metric, unit=True)
     if one.best is None or value is None:
         yield say("No setting keeps {condition}.", condition=condition)

@@ -72,13 +72,23 @@ def _verdict(one: Replaced) -> Sentence:
         )
     gains, costs = (sum(row.winner == level for row in rows) for level in (one.level, one.base))
     lowers = [_in_some(costs, rows, "settings in which the replacement loses")] if costs else []
-    if gains:
+    also = say(", and lowers it{where}", where=lowers[0]) if lowers else NOTHING
+    if one.limited:
         return say(
             "The {whole} limits {metric}{where}: {level} in its place {gain}{lowers}.",
             whole=_with_factor(one),
-            gain=_gain(one, pair),
+            gain=_gain(one, pair) or say("raises it"),
+            where=_in_some(len(one.limited), rows, "settings in which the replaced part limits"),
+            lowers=also,
+            **names,
+        )
+    if gains:
+        gain = "{gain} {metric}" if _is_of_one(one) else "raises {metric}"
+        return say(
+            f"{{level}} in place of {{base}} {gain}{{where}}{{lowers}}.",
+            gain=_gain(one, pair) or NOTHING,
             where=_in_some(gains, rows, "settings in which the replacement gains"),
-            lowers=say(", and lowers it{where}", where=lowers[0]) if lowers else NOTHING,
+            lowers=also,
             **names,
         )
     if lowers:
@@ -108,10 +118,10 @@ def _is_of_one(one: Replaced) -> bool:
     return len(rows) == 1 and rows[0].winner == one.level
 
 
-def _gain(one: Replaced, pair: PairEffect) -> Sentence:
-    """The gain of the replacement, with its size if there is only one setting."""
+def _gain(one: Replaced, pair: PairEffect) -> Sentence | None:
+    """The size of the gain; None if there are several settings."""
     if not _is_of_one(one):
-        return say("raises it")
+        return None
     source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
     return say("gives {ahead}", ahead=lead(pair.metric, change_of(measured_rows(pair)[0], source)))
 

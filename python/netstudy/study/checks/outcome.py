@@ -166,6 +166,12 @@ class _NameChecks:
     def metric(self, path: Path, metric: MetricName) -> Iterator[Problem]:
         yield from metric_problems(self.study, path, metric)
 
+    def column(self, path: Path, name: MetricName | str) -> Iterator[Problem]:
+        if isinstance(name, MetricName) and str(name) not in self.study.factors:
+            yield from metric_problems(self.study, path, name)
+        else:
+            yield from factors_problems(self.study, path, (str(name),), self.cases)
+
     def metrics(self, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
         yield from metrics_problems(self.study, path, metrics)
 

@@ -32,6 +32,10 @@ class Checks(Protocol):
     def metric(self, path: Path, metric: MetricName) -> Iterator[Problem]:
         """A metric that the study does not measure."""
 
+    def column(self, path: Path, name: MetricName | str) -> Iterator[Problem]:
+        """A name that is neither a factor of the conclusion's test cases nor a metric that the
+        study measures."""
+
     def metrics(self, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
         """Metrics in a list at `path` that the study does not measure."""
 

@@ -1,18 +1,18 @@
-"""Finds names of workloads outside of the files of workloads.
+"""Finds names of workloads and of kinds of conclusions outside of their files.
 
-usage: python -m tools.one_file_a_workload
+usage: python -m tools.one_file_a_kind
 
-A workload has one file in the folder `workloads` of each layer; the rest of a layer uses only the
-base class there. This program parses the source, so comments and docstrings may name workloads,
-and looks for
+A workload has one file in the folder `workloads` of each layer, a kind of conclusion one in the
+folder `conclusions`; the rest of a layer uses only the base class there. This program parses the
+source, so comments and docstrings may name kinds, and looks for
 
-- imports of a workload's file, or of its model on the wire,
-- texts that are a workload's name, its unit of counting, or a metric that only it has,
-- reads of its tables of samples or its keys of `workload`,
-- its words in texts of the layers that have files per workload.
+- imports of a kind's file, of its classes, or of its model on the wire,
+- texts that are a kind's name; for a workload also its unit of counting, or a metric of its own,
+- reads of a workload's tables of samples or its keys of `workload`,
+- a workload's words in texts of the layers that have files per workload.
 
 Each place is printed with file and line; the exit code is 1 if there is one. The names come from
-the product, so a new workload is included automatically.
+the product, so a new kind is included automatically.
 """
 
 from __future__ import annotations
@@ -26,13 +26,20 @@ from pathlib import Path
 from typing import Final, get_args
 
 from netstudy import wire
+from netstudy.analysis import conclusions as drawn
 from netstudy.plan.workloads import LOWERINGS
+from netstudy.report import conclusions as pages
+from netstudy.study import conclusions
+from netstudy.study.file import StudyFile
 from netstudy.study.vocabulary import HOST_METRICS, TESTBEDS
 from netstudy.study.workloads import WORDS, Workload
 
+CLASSES_OF_CONCLUSIONS: Final = (
+    *conclusions.KINDS,
+    *drawn.KINDS,
+    *(type(page) for page in pages.PAGES),
+)
 PACKAGE: Final = Path(__file__).parents[1] / "python/netstudy"
-FOLDER: Final = "workloads"
-"""The folder with the files of workloads, in each layer that has them."""
 CONTRACTS: Final = ("wire.py", "testbed/real/wire.py")
 """Files with the contracts with engine and agents, which have to name the kinds of workloads."""
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
@@ -41,6 +48,8 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
 }
 """File -> words in it that look like names of workloads or their metrics, but mean something else:
 a template, a key of the output."""
+KEYS_OF_OTHERS: Final = frozenset({"limit", *StudyFile.model_fields})
+"""Keys of conclusions that are also keys elsewhere, so that the key alone does not tell a kind."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts must not contain words of a workload. The other layers (studies and verbs)
 contain examples."""
@@ -48,23 +57,29 @@ contain examples."""
 
 @dataclass(frozen=True)
 class Known:
-    """The names by which this tool recognises workloads."""
+    """The names by which this tool recognises the kinds of one folder."""
 
+    folder: str
+    """The folder with the files, in each layer that has them."""
+    noun: str
+    """What each file holds."""
     files: frozenset[str]
-    """Names of the workloads' modules."""
-    models: frozenset[str]
-    """Names of the workloads' classes on the wire."""
+    """Names of the modules."""
     texts: frozenset[str]
-    """Texts that cannot mean anything but a workload."""
-    metrics: frozenset[str]
-    """Names, without a statistic, of the metrics that only workloads measure."""
-    words: frozenset[str]
-    """Words that are used only for a workload."""
+    """Texts that cannot mean anything but a kind."""
+    classes: frozenset[str] = frozenset()
+    """Names of the classes in these modules."""
+    models: frozenset[str] = frozenset()
+    """Names of the kinds' classes on the wire."""
+    metrics: frozenset[str] = frozenset()
+    """Names, without a statistic, of the metrics that only these kinds measure."""
+    words: frozenset[str] = frozenset()
+    """Words that are used only for a kind."""
 
 
 @dataclass(frozen=True, order=True)
 class Breach:
-    """A place that names a workload."""
+    """A place that names a kind."""
 
     path: str
     line: int
@@ -74,7 +89,24 @@ class Breach:
         return f"{self.path}:{self.line}: {self.what}"
 
 
-def known() -> Known:
+def known() -> tuple[Known, ...]:
+    """The names of this version's kinds."""
+    return workloads(), kinds_of_conclusions()
+
+
+def kinds_of_conclusions() -> Known:
+    """The names of the kinds of conclusions."""
+    keys = frozenset(kind.key() for kind in conclusions.KINDS)
+    return Known(
+        folder="conclusions",
+        noun="kind of conclusion",
+        files=frozenset(key.replace(" ", "_") for key in keys),
+        texts=keys - KEYS_OF_OTHERS,
+        classes=frozenset(one.__name__ for one in CLASSES_OF_CONCLUSIONS),
+    )
+
+
+def workloads() -> Known:
     """The names of this version's workloads. `published` is also a testbed, and a probe
     also has requests, so a text of only these words does not prove that a workload is meant."""
     wired = get_args(get_args(wire.Workload)[0])
@@ -83,6 +115,8 @@ def known() -> Known:
     probes = {name for key in wire.Probe.model_fields for name in key.split("_")}
     shared = {word for probe in probes for word in (probe, f"{probe}s")}
     return Known(
+        folder="workloads",
+        noun="workload",
         files=frozenset(kinds),
         models=frozenset(one.__name__ for one in wired),
         texts=frozenset((kinds | units) - set(TESTBEDS)),
@@ -92,13 +126,13 @@ def known() -> Known:
     )
 
 
-def breaches(package: Path = PACKAGE, names: Known | None = None) -> list[Breach]:
-    """Every place of a package, outside the files of workloads, that names a workload."""
-    names = known() if names is None else names
+def breaches(package: Path = PACKAGE, every: Iterable[Known] | None = None) -> list[Breach]:
+    """Every place of a package that names a kind outside of the folders with files per kind."""
     return sorted(
         Breach(relative, line, what)
+        for names in (known() if every is None else every)
         for path in package.rglob("*.py")
-        if FOLDER not in path.relative_to(package).parts
+        if names.folder not in path.relative_to(package).parts
         and (relative := path.relative_to(package).as_posix()) not in CONTRACTS
         for line, what in _of_file(path.read_text(), relative, names)
     )
@@ -123,7 +157,7 @@ def _of_file(source: str, path: str, names: Known) -> Iterator[tuple[int, str]]:
                 yield node.lineno, f".{attr} is read, which one workload has"
             case ast.Constant(value=str(text)) if node not in docstrings and text not in others:
                 if text in names.texts:
-                    yield node.lineno, f"'{text}' names a workload, or what it counts"
+                    yield node.lineno, f"'{text}' names a {names.noun}, or what it counts"
                 elif text in names.metrics:
                     yield node.lineno, f"'{text}' is a metric of workloads"
                 elif found := _words(text) & words:
@@ -134,10 +168,11 @@ def _imports(node: ast.Import | ast.ImportFrom, names: Known) -> Iterator[str]:
     base = (node.module or "").split(".") if isinstance(node, ast.ImportFrom) else []
     for alias in node.names:
         parts = [*base, *alias.name.split(".")]
-        if FOLDER in parts and any(
-            part in names.files for part in parts[parts.index(FOLDER) + 1 :]
-        ):
-            yield f"{'.'.join(parts)} is one workload's file"
+        inside = parts[parts.index(names.folder) + 1 :] if names.folder in parts else []
+        if names.files.intersection(inside):
+            yield f"{'.'.join(parts)} is in the file of one {names.noun}"
+        elif names.classes.intersection(inside):
+            yield f"{'.'.join(parts)} is a class of one {names.noun}"
         elif parts[:-1] == ["netstudy", "wire"] and parts[-1] in names.models:
             yield f"wire.{parts[-1]} is one workload's"
 
@@ -156,7 +191,7 @@ def main(found: Iterable[Breach] | None = None) -> int:
     """Print the breaches. Returns the exit code."""
     told = list(breaches() if found is None else found)
     for one in told:
-        print(f"python/netstudy/{one}: it belongs in a file of workloads/", file=sys.stderr)
+        print(f"python/netstudy/{one}: it belongs in the kind's own file", file=sys.stderr)
     return 1 if told else 0
 
 

@@ -1,4 +1,4 @@
-"""What names a workload outside of its files is found with its line."""
+"""What names a workload or a kind of conclusion outside of its files is found with its line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.one_file_a_workload import breaches, known, main
+from tools.one_file_a_kind import PACKAGE, breaches, kinds_of_conclusions, main, workloads
 
 
 def found(tmp_path: Path, source: str, path: str = "analysis/causes.py") -> list[str]:
@@ -17,13 +17,20 @@ def found(tmp_path: Path, source: str, path: str = "analysis/causes.py") -> list
     return [str(one) for one in breaches(tmp_path)]
 
 
-def test_this_version_names_workloads_in_their_files_alone() -> None:
+def test_this_version_names_kinds_in_their_files_alone() -> None:
     assert breaches() == []
 
 
 def test_every_kind_is_looked_for() -> None:
-    assert {"incast", "transfer", "request", "transactions", "published"} <= known().files
-    assert {"Incast", "Transfer", "Request", "Published"} <= known().models
+    assert {"incast", "transfer", "request", "transactions", "published"} <= workloads().files
+    assert {"Incast", "Transfer", "Request", "Published"} <= workloads().models
+    assert {"knee", "first_repetition"} <= kinds_of_conclusions().files
+
+
+def test_every_kind_of_conclusion_has_a_file_in_each_layer() -> None:
+    for layer in ("study", "analysis", "report"):
+        files = {path.stem for path in (PACKAGE / layer / "conclusions").glob("*.py")}
+        assert kinds_of_conclusions().files <= files
 
 
 @pytest.mark.parametrize(
@@ -31,11 +38,11 @@ def test_every_kind_is_looked_for() -> None:
     [
         (
             "from netstudy.analysis.workloads.incast import DROPS",
-            "netstudy.analysis.workloads.incast.DROPS is one workload's file",
+            "netstudy.analysis.workloads.incast.DROPS is in the file of one workload",
         ),
         (
             "from netstudy.report.workloads import published",
-            "netstudy.report.workloads.published is one workload's file",
+            "netstudy.report.workloads.published is in the file of one workload",
         ),
         ("from netstudy.wire import Run, Transfer", "wire.Transfer is one workload's"),
         ("isinstance(work, wire.Request)", "wire.Request is one workload's"),
@@ -46,6 +53,15 @@ def test_every_kind_is_looked_for() -> None:
         ("spec = study.workload.transfer", ".transfer is read, which one workload has"),
         ("say('of all iterations of a run')", "iterations: a word of one workload"),
         ("f'{n} transfers of {size}'", "transfers: a word of one workload"),
+        (
+            "from netstudy.analysis.conclusions.knee import KneeFound",
+            "netstudy.analysis.conclusions.knee.KneeFound is in the file of one kind of conclusion",
+        ),
+        (
+            "from netstudy.study.conclusions import Knee",
+            "netstudy.study.conclusions.Knee is a class of one kind of conclusion",
+        ),
+        ("one.key() == 'plateau'", "'plateau' names a kind of conclusion, or what it counts"),
     ],
 )
 def test_a_planted_name_is_found_with_its_line(tmp_path: Path, planted: str, told: str) -> None:
@@ -60,6 +76,9 @@ def test_a_planted_name_is_found_with_its_line(tmp_path: Path, planted: str, tol
         "from netstudy.analysis.workloads import workload_of",
         "from netstudy.analysis.workloads.base import WorkloadAnalysis",
         "from netstudy.wire import Run, Workload",
+        "from netstudy.analysis.conclusions.levels import LevelsCompared",
+        "from netstudy.study.conclusions import KINDS",
+        "cell.limit == STUDY['limit']",
         "probe.request_bytes + concrete(probe.request)",
         "say('Beside it a small request is due')",
         "testbed.name == 'published'",

@@ -119,6 +119,8 @@ class Sentence:
         if not self.parts:
             return self
         first, *rest = self.parts
+        if not str(first).strip():  # an empty phrase, such as a place without a factor along x
+            return Sentence(tuple(rest)).capitalised()
         if isinstance(first, str):
             first = f"{first[:1].upper()}{first[1:]}"
         elif isinstance(first, Sentence):

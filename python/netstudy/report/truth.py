@@ -67,6 +67,8 @@ def _holds(
         return is_same
     if is_same:
         return False
+    if clause.way in ("better", "worse") and one.metric.direction == "neutral":
+        return None
     is_more = (row.difference or 0.0) > 0
     is_more = is_more if is_level else not is_more
     is_better = is_more != (one.metric.direction == "lower")

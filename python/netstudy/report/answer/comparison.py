@@ -24,6 +24,7 @@ from netstudy.report.prose.change import (
     compared,
     is_number_of,
     lead,
+    size,
     size_of,
     told_apart,
     ways,
@@ -208,7 +209,8 @@ def many_levels(factor: str, whole: Effects) -> Iterator[Sentence]:
         yield _share(leaders, pairs, Name(whole.metric.label))
     if beaten:
         yield _overall(leaders[0], beaten)
-    elif len(pairs) == 1:
+    elif len(pairs) == 1 or not pairs[0].is_main:
+        # The pairs are sorted by size; if the largest effect is an interaction, it is told as one.
         yield pair_sentence(pairs[0])
     else:
         yield say(
@@ -291,12 +293,11 @@ def _lead_over(pair: PairEffect, winner: Level) -> Sentence:
     """The end of a sentence that names the winner before: "25 % shorter than with reno"."""
     other = with_level(pair.factor, _other(pair, winner))
     if pair.scale == "ratio" or pair.metric.is_share:
-        return say(
-            "{lead} against {other}", lead=lead(pair.metric, _change(pair, winner)), other=other
-        )
+        how_much, word = size(pair.metric, _change(pair, winner))
+        return say("{size} {word} {other}", size=how_much, word=Name(word), other=other)
     value = metric_number(abs(pair.change), pair.metric, _change(pair, winner).source)
     return say(
-        "{way} by {value} against {other}", way=Name(better(pair.metric)), value=value, other=other
+        "{way} by {value} than {other}", way=Name(better(pair.metric)), value=value, other=other
     )
 
 
@@ -305,6 +306,10 @@ def factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
     their effects depend on."""
     ranked = [one for one in whole.ranked if one.factor != x] or whole.ranked
     first = ranked[0]
+    if not first.is_main:
+        yield pair_sentence(first)
+        yield from _surprises(whole)
+        return
     yield say(
         "Of all factors, {factor} changes {metric} most: {ahead}{rest}.",
         factor=Name(first.factor),

@@ -116,10 +116,10 @@ def better(metric: Metric) -> str:
 def lead(metric: Metric, change: Change) -> Sentence:
     """The size of a change of a metric: "2.46 times shorter", "32 % shorter", "3.1 times as high",
     "12 percentage points lower"."""
-    return _lead(metric, change)[0]
+    return size(metric, change)[0]
 
 
-def _lead(metric: Metric, change: Change) -> tuple[Sentence, str]:
+def size(metric: Metric, change: Change) -> tuple[Sentence, str]:
     """The size of a change, and the word before the second value: "than" or "as"."""
     smaller, larger = ways(metric)
     if in_points(metric, change):
@@ -155,11 +155,11 @@ def compared(metric: Metric, change: Change, here: Name, there: Name) -> Sentenc
         if counts:
             return say(f"{no} there are no {{metric}}, {some} there are some", **refs)
         return say(f"{no}, {{metric}} is zero, {some} it is not", **refs)
-    size, word = _lead(metric, change)
-    template = "{here}, {metric} is {size} {word} {there}"
+    how_much, word = size(metric, change)
+    template = "{here}, {metric} is {how_much} {word} {there}"
     if counts:
-        template = "{here} there are {size} {metric} {word} {there}"
-    return say(template, size=size, word=Name(word), **refs)
+        template = "{here} there are {how_much} {metric} {word} {there}"
+    return say(template, how_much=how_much, word=Name(word), **refs)
 
 
 def in_points(metric: Metric, change: Change) -> bool:

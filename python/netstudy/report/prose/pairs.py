@@ -48,7 +48,7 @@ def _simple(pair: PairEffect, by: str) -> Sentence:
             "{level}: {sentence}",
             level=with_level(by, at),
             sentence=_simple_at(simple, measured_rows(simple)),
-        )
+        ).capitalised()
         for n, (at, simple) in enumerate(pair.simple(by))
     }
     return say(" ".join(f"{{{name}}}" for name in told), **told)

@@ -10,6 +10,7 @@ from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.testbed import Here
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import treatment_text
 from netstudy.report.conclusion_tables import conclusion_tables
 from netstudy.report.expectation_table import expectations_table
@@ -21,7 +22,6 @@ from netstudy.report.prose.describe import study_description
 from netstudy.report.prose.explain import limits
 from netstudy.report.prose.published import fitted_note, implied_sentences
 from netstudy.report.prose.summary import summary
-from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point
 from netstudy.report.provenance import provenance, title_of
 from netstudy.report.reference_tables import implied_sizes_table
@@ -50,7 +50,7 @@ class Document:
     expectation: str | None
     expectations: Table | None
     provenance: Sentence
-    warnings: tuple[Sentence, ...]
+    caveats: tuple[Sentence, ...]
     problems: Table | None
     requirements: Table | None
     summary: tuple[Point, ...]
@@ -109,7 +109,7 @@ def document(
         expectation=result.expectation,
         expectations=expectations_table(result.expectations) if result.expectations else None,
         provenance=provenance(folder, result),
-        warnings=tuple(warnings(result)),
+        caveats=tuple(map(caveat_sentence, result.caveats)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
         summary=tuple(summary(result)),
@@ -133,7 +133,7 @@ def document(
 
 def _problems(result: StudyResult) -> Table | None:
     """A table of the runs without valid results."""
-    if not result.warnings.problems:
+    if not result.cells.problems:
         return None
     rows = tuple(
         (
@@ -143,7 +143,7 @@ def _problems(result: StudyResult) -> Table | None:
             Name(problem.kind),
             Name(problem.reason),
         )
-        for cell, problem in result.warnings.problems
+        for cell, problem in result.cells.problems
     )
     groups = tuple(Group(head) for head in ("run", "treatment", "replicate", "kind", "reason"))
     return Table("problems", say("Runs that gave no numbers"), groups, rows)

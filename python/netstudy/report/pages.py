@@ -83,7 +83,7 @@ def write_report(
     doc = document(folder, result, tuple(cases))
     lost = tuple(figure.name for figure in doc.figures() if figure.is_lost)
     if lost:
-        doc = replace(doc, warnings=(*doc.warnings, _lost_sentence(lost)))
+        doc = replace(doc, caveats=(*doc.caveats, _lost_sentence(lost)))
     markdown = render_markdown(doc)
     page = render_html(doc, is_static=is_static)
     to = into or folder.path

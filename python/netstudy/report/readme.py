@@ -61,7 +61,7 @@ def _sections(doc: Document) -> list[str]:
         f"**{text(doc.question or doc.title)}**",
         *shown,
         *_points(doc.summary),
-        *_warnings(doc.warnings),
+        *_caveats(doc.caveats),
         *_tables([table for case in doc.cases for table in case.results]),
         *_beside_published(doc),
         *([f"Expected beforehand: {text(doc.expectation)}"] if doc.expectation else []),
@@ -101,10 +101,10 @@ def _points(points: Sequence[Point]) -> list[str]:
     return [f"**{text(one.lead)}.** {' '.join(text(s) for s in one.sentences)}" for one in points]
 
 
-def _warnings(warnings: Sequence[Sentence]) -> list[str]:
-    if not warnings:
+def _caveats(caveats: Sequence[Sentence]) -> list[str]:
+    if not caveats:
         return []
-    lines = "\n".join(f"> - {text(sentence)}" for sentence in warnings)
+    lines = "\n".join(f"> - {text(sentence)}" for sentence in caveats)
     return [f"> Caveats:\n>\n{lines}"]
 
 

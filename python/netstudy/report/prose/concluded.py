@@ -25,6 +25,7 @@ from netstudy.analysis.extrapolation import Extrapolated
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.study_result import StudyResult
 from netstudy.documents.problems import listed
+from netstudy.report.caveats.few_repetitions import least_repetitions
 from netstudy.report.cellrefs import (
     at,
     cell_number,
@@ -44,7 +45,6 @@ from netstudy.report.prose.bottleneck import limit_sentences
 from netstudy.report.prose.bypass import crossing_sentences
 from netstudy.report.prose.extrapolate import extrapolated
 from netstudy.report.prose.pairs import pair_sentence, pooled_sentence, replaced_sentences
-from netstudy.report.prose.untested import least_repetitions
 from netstudy.report.prose.words import (
     NOTHING,
     Point,
@@ -58,8 +58,8 @@ from netstudy.report.prose.words import (
 )
 from netstudy.report.refs import Name, Number, Sentence, aside, join, say
 from netstudy.report.requirement_table import bound_text
-from netstudy.study.not_reported import kind_of
 from netstudy.study.outcome import Conclusion, FirstRepetition
+from netstudy.study.undrawn import kind_of
 from netstudy.units import format_rate
 from netstudy.wire import Treatment
 

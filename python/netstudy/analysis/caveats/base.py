@@ -1,0 +1,79 @@
+"""A caveat: a reason for caution before a result is trusted. Each kind has one file here.
+
+A kind is found in the plan, in the results, or in both. It holds what was found; its sentence is in
+the file of the same name in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Self
+
+from netstudy.analysis.design import Design
+
+if TYPE_CHECKING:
+    from netstudy.analysis.case_result import CaseResult
+    from netstudy.analysis.cells import CellRow, CellTable
+    from netstudy.analysis.metrics import Metric
+    from netstudy.analysis.testbed import TestbedResult
+    from netstudy.analysis.workloads import WorkloadAnalysis
+    from netstudy.study import Study
+    from netstudy.wire import Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A study and its plan."""
+
+    study: Study
+    plan: Plan
+    workload: WorkloadAnalysis
+    repetitions: int | None = None
+    """Number of repetitions of each setting, if the plan has only one run of each; None: the plan
+    has all of them."""
+
+    @cached_property
+    def design(self) -> Design:
+        """What its factors change."""
+        levels = {name: factor.names for name, factor in self.study.factors.items()}
+        return Design.of(self.plan, levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysed:
+    """A study after its runs."""
+
+    planned: Planned
+    cells: CellTable
+    cases: Sequence[CaseResult]
+    testbed: TestbedResult
+    deciding: Metric
+    unread: Sequence[str]
+    """Problems of the reference data; the affected values are left out."""
+    not_shown: Sequence[str]
+    """Paths of parts of the study that this version cannot show in the report."""
+    left_out: Sequence[str]
+    """Parts of the study that the user excluded from the run by their names."""
+    left_out_by_variant: Sequence[str]
+    """Parts of the study that the variant for the testbed leaves out."""
+
+    @property
+    def rows(self) -> list[CellRow]:
+        """The cells with valid runs."""
+        return [row for row in self.cells.rows if row.runs]
+
+
+class Caveat:
+    """A reason for caution before a result is trusted."""
+
+    @classmethod
+    def in_plan(cls, planned: Planned) -> Iterator[Self]:  # noqa: ARG003  # for kinds that need it
+        """The caveats of this kind that a plan shows, whatever the results."""
+        return iter(())
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[Self]:
+        """The caveats of this kind after the runs: those of the plan, unless a kind says more."""
+        return cls.in_plan(analysed.planned)

@@ -61,13 +61,13 @@ def told(found: Caveat) -> str:
 
 def test_dctcp_of_one_side_needs_a_switch_that_marks_too(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(server=DCTCP))
-    assert found == NothingMarks(("server",), dctcp=True)
+    assert found == NothingMarks((), ("server",), dctcp=True)
     assert not planned(tmp_path, text_of(client=DCTCP)), "the client sends nothing but requests"
 
 
 def test_dctcp_needs_a_switch_that_marks(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(client=DCTCP, server=DCTCP))
-    assert found == NothingMarks(("server",), dctcp=True)
+    assert found == NothingMarks((), ("server",), dctcp=True)
     assert "DCTCP on server cannot be tested: no switch on the path marks." in told(found)
     assert not planned(
         tmp_path, text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB")
@@ -105,7 +105,7 @@ def test_ecn_without_its_control_level_is_no_question(tmp_path: Path) -> None:
 
 def test_a_switch_that_is_told_to_mark_needs_senders_with_ecn(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(switch=", ecn_threshold: 90 kB", server="ecn: true"))
-    assert found == NobodyListens(("switch",))
+    assert found == NobodyListens((), ("switch",))
     assert "no connection has ECN at both ends, so nothing is marked: set tcp.ecn: true" in told(
         found
     )
@@ -134,7 +134,7 @@ def test_a_threshold_that_no_queue_exceeds_marks_nothing(
         return planned(tmp_path, text.replace("profile: generic-shallow", profile))
 
     (one,) = found(longest)
-    assert one == NeverMarks(("switch",))
+    assert one == NeverMarks((), ("switch",))
     assert "switch can mark nothing: no queue there can become longer" in told(one)
     assert not found(longest - 1)
 

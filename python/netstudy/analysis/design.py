@@ -1,7 +1,7 @@
 """What the factors of a plan change.
 
 The kind of a factor is determined by the settings that its levels change: only buffers of switches,
-only the minimum RTO, only loss recovery, or only congestion control.
+only the minimum RTO, only loss recovery, only congestion control, only ECN, or only PAUSE.
 """
 
 from __future__ import annotations
@@ -15,13 +15,15 @@ from typing import Final, Literal
 from netstudy.analysis.settings import settings_of
 from netstudy.wire import Group, Level, Network, Plan, Run, Switch
 
-FactorKind = Literal["buffer", "min rto", "recovery", "control"]
+FactorKind = Literal["buffer", "min rto", "recovery", "control", "marking", "pause"]
 
 _KIND_SETTINGS: Final[Mapping[FactorKind, re.Pattern[str]]] = {
     "buffer": re.compile(r"\.buffer\.[a-z_]+$"),
     "min rto": re.compile(r"\.tcp\.min_rto_ns$"),
     "recovery": re.compile(r"\.tcp\.(recovery|rack|tail_loss_probe|sack)$"),
     "control": re.compile(r"\.tcp\.congestion_control$"),
+    "marking": re.compile(r"\.(ecn_threshold_bytes|tcp\.ecn)$"),
+    "pause": re.compile(r"\.(pause_(high|low)_(bytes|frames)|pause_quanta|honours_pause)$"),
 }
 """Kind of a factor -> pattern of settings; a factor is of this kind if its levels change only such
 settings."""
@@ -77,6 +79,10 @@ class Design:
     def kinds(self) -> dict[str, FactorKind | None]:
         """Factor -> its kind; None: its levels change other settings, too."""
         return {factor: self._kind(factor) for factor in self.levels}
+
+    def of_kind(self, kind: FactorKind) -> tuple[str, ...]:
+        """The factors of a kind."""
+        return tuple(factor for factor, one in self.kinds.items() if one == kind)
 
     def _kind(self, factor: str) -> FactorKind | None:
         """The kind of a factor, determined by the settings that its levels change in the first of

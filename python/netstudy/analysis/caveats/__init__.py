@@ -3,6 +3,7 @@ the same name, with its sentence, in the report."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
@@ -27,8 +28,9 @@ from netstudy.analysis.caveats.testbed_limits import DisagreeingInstruments, Exc
 from netstudy.analysis.caveats.unanswered import Unanswered
 from netstudy.analysis.caveats.unexplained_waits import UnexplainedWaits
 from netstudy.analysis.caveats.warm_up import OnlyAtFirst, ShortWarmUp
+from netstudy.analysis.claims import Claim
 
-__all__ = ["KINDS", "Analysed", "Caveat", "Planned", "foreseen", "found"]
+__all__ = ["KINDS", "Analysed", "Caveat", "Planned", "forbidding", "foreseen", "found"]
 
 KINDS: Final[tuple[type[Caveat], ...]] = (
     FailedRuns,
@@ -83,3 +85,9 @@ def foreseen(planned: Planned) -> tuple[Caveat, ...]:
 def found(analysed: Analysed) -> tuple[Caveat, ...]:
     """The caveats of a study after its runs."""
     return tuple(one for kind in KINDS for one in kind.in_results(analysed))
+
+
+def forbidding(claims: Iterable[Claim], caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
+    """The caveats that forbid one of the claims."""
+    made = tuple(claims)
+    return tuple(one for one in caveats if any(map(one.forbids, made)))

@@ -6,11 +6,12 @@ the file of the same name in the report.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
+from netstudy.analysis.claims import Claim, ClaimKind
 from netstudy.analysis.design import Design
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from netstudy.analysis.testbed import TestbedResult
     from netstudy.analysis.workloads import WorkloadAnalysis
     from netstudy.study import Study
-    from netstudy.wire import Plan
+    from netstudy.wire import Level, Plan
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +69,10 @@ class Analysed:
 class Caveat:
     """A reason for caution before a result is trusted."""
 
+    def forbids(self, claim: Claim) -> bool:  # noqa: ARG002  # for kinds that need it
+        """Whether the claim must not be made, because of what was found."""
+        return False
+
     @classmethod
     def in_plan(cls, planned: Planned) -> Iterator[Self]:  # noqa: ARG003  # for kinds that need it
         """The caveats of this kind that a plan shows, whatever the results."""
@@ -77,3 +82,24 @@ class Caveat:
     def in_results(cls, analysed: Analysed) -> Iterator[Self]:
         """The caveats of this kind after the runs: those of the plan, unless a kind says more."""
         return cls.in_plan(analysed.planned)
+
+
+COMPARISONS: Final[Collection[ClaimKind]] = ("different", "equal")
+"""Claims that compare levels."""
+OF_EVERY_CELL: Final[Collection[ClaimKind]] = ("equal", "growth ends", "still grows", "holds")
+"""Claims that one cell can refute; that levels differ may hold in the other cells alone."""
+
+
+def compares_within(claim: Claim, factor: str, levels: Iterable[Level]) -> bool:
+    """Whether a claim compares only these levels of a factor with each other."""
+    is_of_these = claim.factor == factor and set(claim.levels) <= set(levels)
+    return claim.kind in COMPARISONS and is_of_these
+
+
+def reads(claim: Claim, treatment: Mapping[str, Level]) -> bool:
+    """Whether a claim reads the cell of a treatment. Growth is read from every level."""
+    if claim.factor is None:
+        return True
+    level = treatment.get(claim.factor)
+    every = claim.kind in ("growth ends", "still grows") or not claim.levels
+    return level is not None and (every or level in claim.levels)

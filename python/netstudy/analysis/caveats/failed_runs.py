@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from netstudy.analysis.caveats.base import Analysed, Caveat
+from netstudy.analysis.caveats.base import OF_EVERY_CELL, Analysed, Caveat, reads
 from netstudy.analysis.cells import CellRow, CellTable, ProblemKind
+from netstudy.analysis.claims import Claim
 
 _KINDS: Final[tuple[ProblemKind, ...]] = ("failed", "invalid", "limited", "missing")
 
@@ -77,3 +78,10 @@ class EmptyCells(Caveat):
         empty = tuple(row for row in analysed.cells.rows if not row.runs)
         if empty:
             yield cls(empty, analysed.cells)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims of every cell, and those for which no cell is left."""
+        missing = [reads(claim, cell.treatment) for cell in self.cells]
+        if claim.kind in OF_EVERY_CELL:
+            return any(missing)
+        return sum(missing) == sum(reads(claim, cell.treatment) for cell in self.table.rows)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.analysis.caveats.base import COMPARISONS, Analysed, Caveat, Planned, reads
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.repetition import shows_nothing
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.study.outcome import Comparison
+from netstudy.wire import Level
 
 
 @dataclass(frozen=True)
@@ -19,13 +21,25 @@ class FewRuns(Caveat):
 
     cells: tuple[CellRow, ...]
     table: CellTable
+    is_published: bool
 
     @classmethod
     def in_results(cls, analysed: Analysed) -> Iterator[FewRuns]:
         """One caveat for all of them."""
         few = tuple(row for row in analysed.cells.rows if len(row.runs) < RUNS_RECOMMENDED)
         if few:
-            yield cls(few, analysed.cells)
+            yield cls(few, analysed.cells, analysed.testbed.published)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons with a level that has single runs only: what differs between runs is not
+        known. Published values are compared by their printed digits."""
+        most: dict[Level | None, int] = {}
+        for cell in self.table.rows:
+            if reads(claim, cell.treatment):
+                level = cell.treatment.get(claim.factor or "")
+                most[level] = max(most.get(level, 0), len(cell.runs))
+        is_single = not self.is_published and min(most.values(), default=0) < 2
+        return claim.kind in COMPARISONS and is_single
 
 
 @dataclass(frozen=True)

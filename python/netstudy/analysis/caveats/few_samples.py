@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Final, Protocol, runtime_checkable
 
 from netstudy.analysis.asked import asked_metrics
-from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.analysis.caveats.base import OF_EVERY_CELL, Analysed, Caveat, Planned
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.order_statistics import (
@@ -52,6 +53,11 @@ class FewSamples(Caveat):
             if lacking:
                 least = min(lacking, key=lambda one: one.samples)
                 yield cls(metric, tuple(paths), len(lacking), len(rows), least)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about this percentile in every cell, and all of them if no cell has it."""
+        of_every = claim.kind in OF_EVERY_CELL or self.cells == self.every
+        return claim.metric == self.metric and of_every
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.analysis.caveats.base import COMPARISONS, Analysed, Caveat, Planned
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.design import groups_of_nodes
 from netstudy.analysis.ideal import split
 from netstudy.analysis.workloads.signals import marks
@@ -14,7 +15,19 @@ from netstudy.wire import Group, Network, Run
 
 
 @dataclass(frozen=True)
-class NothingMarks(Caveat):
+class NoMarking(Caveat):
+    """ECN that could not act."""
+
+    factors: tuple[str, ...]
+    """Factors that change ECN only."""
+
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of settings of ECN, which never acted."""
+        return claim.kind in COMPARISONS and claim.factor in self.factors
+
+
+@dataclass(frozen=True)
+class NothingMarks(NoMarking):
     """Hosts with ECN, but no marking switch on their paths."""
 
     hosts: tuple[str, ...]
@@ -33,11 +46,13 @@ class NothingMarks(Caveat):
             hosts |= dict.fromkeys(name for run in runs for name in _dctcp_senders(run))
         groups = [one for run in runs for one in run.network.groups if one.name in hosts]
         if hosts:
-            yield cls(tuple(hosts), dctcp=any(map(_is_dctcp, groups)))
+            yield cls(
+                planned.design.of_kind("marking"), tuple(hosts), dctcp=any(map(_is_dctcp, groups))
+            )
 
 
 @dataclass(frozen=True)
-class NobodyListens(Caveat):
+class NobodyListens(NoMarking):
     """Switches with a marking threshold, but no connection with ECN at both ends."""
 
     switches: tuple[str, ...]
@@ -50,11 +65,11 @@ class NobodyListens(Caveat):
         switches = planned.study.topology.all_switches.values()
         wants_marks = any(switch.ecn_threshold is not None for switch in switches)
         if wants_marks and not _meet(runs) and (marking := _all_marking(runs)):
-            yield cls(marking)
+            yield cls(planned.design.of_kind("marking"), marking)
 
 
 @dataclass(frozen=True)
-class NeverMarks(Caveat):
+class NeverMarks(NoMarking):
     """Switches with marking thresholds that no queue can reach."""
 
     switches: tuple[str, ...]
@@ -67,11 +82,11 @@ class NeverMarks(Caveat):
             return
         high = tuple(name for name in _all_marking(runs) if _is_never_reached(name, runs))
         if high:
-            yield cls(high)
+            yield cls(planned.design.of_kind("marking"), high)
 
 
 @dataclass(frozen=True)
-class NoMark(Caveat):
+class NoMark(NoMarking):
     """Switches that would mark frames of hosts with ECN, but whose queues never reached the
     threshold."""
 
@@ -86,7 +101,8 @@ class NoMark(Caveat):
         if able and all(row.total(marks) == 0 for row in able):
             groups = (group for row in able for group in row.planned[0].network.groups)
             switches = _all_marking([row.planned[0] for row in able])
-            yield cls(switches, dctcp=any(map(_is_dctcp, groups)))
+            factors = analysed.planned.design.of_kind("marking")
+            yield cls(factors, switches, dctcp=any(map(_is_dctcp, groups)))
 
 
 def _meet(runs: Iterable[Run]) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.analysis.caveats.base import Analysed, Caveat, Planned, compares_within
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.design import groups_of_nodes
 from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import RunSample, dropped_at_ports
@@ -57,6 +58,10 @@ class CannotFill(Caveat):
         filled = {one.factor for one in NeverFilled.in_results(analysed)}
         return (one for one in cls.in_plan(analysed.planned) if one.factor not in filled)
 
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of these levels with each other."""
+        return compares_within(claim, self.factor, [one.level for one in self.depths])
+
 
 @dataclass(frozen=True)
 class NeverFilled(Caveat):
@@ -78,6 +83,10 @@ class NeverFilled(Caveat):
                     depths.append(_deepest(level, runs))
             if len(depths) > 1:
                 yield cls(factor, tuple(depths))
+
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of these levels with each other."""
+        return compares_within(claim, self.factor, [one.level for one in self.depths])
 
 
 def _fits(one: Depth) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from netstudy.analysis.caveats.base import Analysed, Caveat
+from netstudy.analysis.caveats.base import Analysed, Caveat, compares_within
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.design import FactorKind
 from netstudy.analysis.samples import dropped_at_ports
 from netstudy.analysis.workloads.signals import marks, ring_drops
@@ -27,6 +28,10 @@ class NoTimeout(Caveat):
         if _never(analysed, lambda row: row.value(timeouts)):
             yield from (cls(*one) for one in _of_kind(analysed, "min rto"))
 
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of its levels, which never acted."""
+        return compares_within(claim, self.factor, self.levels)
+
 
 @dataclass(frozen=True)
 class NoLoss(Caveat):
@@ -41,6 +46,10 @@ class NoLoss(Caveat):
         if _lost_nothing(analysed):
             yield from (cls(*one) for one in _of_kind(analysed, "recovery"))
 
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of its levels, which never acted."""
+        return compares_within(claim, self.factor, self.levels)
+
 
 @dataclass(frozen=True)
 class NoSignal(Caveat):
@@ -54,6 +63,10 @@ class NoSignal(Caveat):
         """One caveat for each factor."""
         if _lost_nothing(analysed) and _none(analysed, marks) and _none(analysed, ring_drops):
             yield from (cls(*one) for one in _of_kind(analysed, "control"))
+
+    def forbids(self, claim: Claim) -> bool:
+        """That its levels are equal: they were hardly tested."""
+        return claim.kind == "equal" and compares_within(claim, self.factor, self.levels)
 
 
 def _of_kind(analysed: Analysed, kind: FactorKind) -> Iterator[tuple[str, tuple[Level, ...]]]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from netstudy.analysis.asked import asked_metrics
 from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
 from netstudy.analysis.cells import CellTable
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.workloads import metrics_of
@@ -39,6 +40,10 @@ class NotMeasured(Caveat):
             if metric is not None and _is_missing(metric, cells):
                 places.setdefault(metric, {})[shown(place)] = None
         return (cls(metric, tuple(paths)) for metric, paths in places.items())
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about this metric."""
+        return claim.metric == self.metric
 
 
 @dataclass(frozen=True)

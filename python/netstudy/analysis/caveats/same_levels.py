@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.analysis.caveats.base import Analysed, Caveat, Planned, compares_within
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.design import Design
 from netstudy.analysis.effects import pair_effects
 from netstudy.analysis.metrics import Metric
@@ -32,6 +33,10 @@ class SameLevels(Caveat):
             if not _are_variants(planned.design, factor)
         )
 
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of these levels with each other: nothing differs."""
+        return compares_within(claim, self.factor, self.levels)
+
 
 @dataclass(frozen=True)
 class SameProgram(Caveat):
@@ -48,6 +53,10 @@ class SameProgram(Caveat):
             for factor, levels in _equal(planned.design)
             if _are_variants(planned.design, factor)
         )
+
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of these levels with each other: they were not tested."""
+        return compares_within(claim, self.factor, self.levels)
 
 
 @dataclass(frozen=True)
@@ -70,6 +79,10 @@ class SameProgramDiffers(Caveat):
             for pair in found:
                 if pair.is_shown and {pair.level, pair.base} <= set(same.levels):
                     yield cls(same.factor, (pair.level, pair.base), metric)
+
+    def forbids(self, claim: Claim) -> bool:
+        """A difference of these levels, which something else made."""
+        return claim.kind == "different" and compares_within(claim, self.factor, self.levels)
 
 
 def _equal(design: Design) -> Iterator[tuple[str, tuple[Level, ...]]]:

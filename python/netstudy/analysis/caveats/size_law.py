@@ -6,8 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from netstudy.analysis.caveats.base import Analysed, Caveat
+from netstudy.analysis.caveats.base import Analysed, Caveat, reads
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.size_law import (
     Setting,
@@ -41,6 +42,10 @@ class OffLaw(Caveat):
     def in_results(cls, analysed: Analysed) -> Iterator[OffLaw]:
         """One caveat for each size that is off the law."""
         yield from off_laws(analysed.planned.study, analysed.cells)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about this size, which may be another one."""
+        return claim.factor == self.factor and reads(claim, {self.factor: self.level})
 
 
 def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:

@@ -3,13 +3,15 @@ too low, because unanswered requests have no latency."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from netstudy.analysis.caveats.base import Analysed, Caveat
+from netstudy.analysis.caveats.base import Analysed, Caveat, reads
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.metrics import Metric
+from netstudy.analysis.claims import Claim
+from netstudy.analysis.metrics import Metric, Percentile
+from netstudy.analysis.workloads import WorkloadAnalysis
 
 SEEN_PCT: Final = 1.0
 """Smallest share of unanswered requests that is reported: they may be exactly the slowest 1 %."""
@@ -23,6 +25,8 @@ class Unanswered(Caveat):
     cells: tuple[CellRow, ...]
     of: int
     """Number of cells of the plan."""
+    times: tuple[Metric, ...]
+    """The means and percentiles that lack the unanswered requests."""
 
     @classmethod
     def in_results(cls, analysed: Analysed) -> Iterator[Unanswered]:
@@ -32,4 +36,19 @@ class Unanswered(Caveat):
             if metric.is_share and "unanswered" in metric.name:
                 cells = [row for row in table.rows if (row.value(metric) or 0.0) >= SEEN_PCT]
                 if cells:
-                    yield cls(metric, tuple(cells), len(table.rows))
+                    times = tuple(_times(metric, table.vocabulary, table.workload))
+                    yield cls(metric, tuple(cells), len(table.rows), times)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about these means and percentiles at these cells."""
+        touched = any(reads(claim, cell.treatment) for cell in self.cells)
+        return claim.metric in self.times and touched
+
+
+def _times(share: Metric, among: Sequence[Metric], workload: WorkloadAnalysis) -> Iterator[Metric]:
+    """Means and percentiles of the same requests: the workload's, or the probe's."""
+    own = (*workload.metrics, *workload.further)
+    for metric in among:
+        is_of_samples = metric.sampled is not None or isinstance(metric.reading, Percentile)
+        if is_of_samples and (metric in own) == (share in own):
+            yield metric

@@ -14,8 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from netstudy.analysis.caveats.base import Analysed, Caveat
+from netstudy.analysis.caveats.base import Analysed, Caveat, reads
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.intervals import batch_means, student_quantile
 from netstudy.analysis.samples import Floats
 from netstudy.analysis.workloads import WorkloadAnalysis
@@ -119,6 +120,10 @@ class OnlyAtFirst(Caveat):
         if found:
             yield cls(tuple(cell for cell, _ in found), analysed.cells, found[0][1].noun)
 
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about these cells, which no longer did anything when they were measured."""
+        return any(reads(claim, cell.treatment) for cell in self.cells)
+
 
 @dataclass(frozen=True)
 class ShortWarmUp(Caveat):
@@ -130,6 +135,8 @@ class ShortWarmUp(Caveat):
     """Name of a sample."""
     most_pct: float
     """The largest effect on a mean."""
+    margin_pct: float | None
+    """The noise that the study declares; None: it declares none."""
 
     @classmethod
     def in_results(cls, analysed: Analysed) -> Iterator[ShortWarmUp]:
@@ -138,4 +145,11 @@ class ShortWarmUp(Caveat):
         most_pct = max((abs(warm.effect_pct) for _, warm in found), default=0.0)
         if most_pct >= TELLING_PCT:
             cells = tuple(cell for cell, _ in found)
-            yield cls(cells, analysed.cells, found[0][1].noun, most_pct)
+            margin_pct = analysed.planned.study.margin_pct
+            yield cls(cells, analysed.cells, found[0][1].noun, most_pct, margin_pct)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Equality of these cells, if the warm-up shifts a mean by more than the noise."""
+        is_large = self.margin_pct is not None and self.most_pct > self.margin_pct
+        touched = any(reads(claim, cell.treatment) for cell in self.cells)
+        return claim.kind == "equal" and is_large and touched

@@ -1,0 +1,28 @@
+"""What the headline of a conclusion claims. Caveats are asked about it: one that forbids a claim
+keeps it out of the answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from netstudy.analysis.metrics import Metric
+from netstudy.wire import Level
+
+ClaimKind = Literal["different", "equal", "limits", "growth ends", "still grows", "holds"]
+"""What is claimed: levels differ, or are equal within the noise; a resource limits throughput;
+growth ends at a level, or still goes on at it; a condition holds up to a level."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim about a metric and the levels of a factor."""
+
+    kind: ClaimKind
+    factor: str | None = None
+    """None: the claim is about no factor, such as a resource that limits the only setting."""
+    levels: tuple[Level, ...] = ()
+    """The levels that differ or are equal, or the level at which growth ends, a resource limits or
+    a condition holds."""
+    metric: Metric | None = None
+    """None: a claim that is not about a metric."""

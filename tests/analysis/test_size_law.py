@@ -6,8 +6,8 @@ import random
 from collections.abc import Mapping
 from pathlib import Path
 
+from netstudy.analysis.caveats.size_law import OffLaw, off_laws
 from netstudy.analysis.related import pool_study
-from netstudy.analysis.size_law import OffLaw, off_laws
 from netstudy.plan.published_plan import published_plan
 from netstudy.study import load
 from netstudy.testbed.published_data import PublishedData

@@ -8,6 +8,7 @@ from textwrap import dedent
 import pytest
 
 from netstudy.analysis import case_result
+from netstudy.analysis.caveats.not_shown import NotShown
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.layout import Layout, layout
 from netstudy.analysis.study_result import StudyResult, analyse
@@ -20,6 +21,10 @@ factors: {switch: [nexus-5010, arista-7124s], servers: [2, 4], latency: [new]}
 replicates: 3
 """
 COMPARED = "compare: {factor: switch, base: nexus-5010"
+
+
+def not_shown(result: StudyResult) -> list[str]:
+    return [one.part for one in result.caveats if isinstance(one, NotShown)]
 
 
 def found(folder: Path, rest: str) -> StudyResult:
@@ -59,7 +64,7 @@ def test_metrics_of_nodes_are_compared_as_any_other(tmp_path: Path) -> None:
     result = found(tmp_path, f"{COMPARED}, on: [server.cpu_pct, goodput_mbps]}}\n")
     assert result.comparing is not None
     assert [metric.name for metric in result.comparing.on] == ["server.cpu_pct", "goodput_mbps"]
-    assert result.warnings.not_shown == ()
+    assert not_shown(result) == []
 
 
 AS_SHOWN = "{title: Goodput, rows: servers, columns: switch, cell: goodput_mbps}"
@@ -69,7 +74,7 @@ def test_the_tables_of_a_study_are_carried_out_whatever_their_layout(tmp_path: P
     swapped = "{rows: switch, columns: servers, cell: goodput_mbps, show: every replicate}"
     result = found(tmp_path, f"{COMPARED}}}\ntables: [{AS_SHOWN}, {swapped}]\n")
     assert [table.title for table in result.tables] == ["Goodput", None]
-    assert result.warnings.not_shown == ()
+    assert not_shown(result) == []
 
 
 def test_figures_have_the_titles_and_cases_that_the_study_gives_them(tmp_path: Path) -> None:
@@ -86,7 +91,7 @@ def test_figures_that_are_not_carried_out_are_named(tmp_path: Path) -> None:
         "figures: [completion, {kind: time series, y: completion_ms_mean}]\n"
         "conclude: [bottleneck, {knee: servers}, {compare: switch}]\n",
     )
-    assert result.warnings.not_shown == ("figures[1]",)
+    assert not_shown(result) == ["figures[1]"]
 
 
 def test_a_case_is_analysed_when_its_section_is_made(
@@ -113,6 +118,6 @@ def test_a_case_is_analysed_when_its_section_is_made(
     assert next(sections).name == "Test case few"
     assert analysed == ["few"], "charts of the first are drawn meanwhile"
     assert next(sections).name == "Test case many"
-    assert not result.warnings.problems
+    assert not result.cells.problems
     assert [case.name for case in result.cases[-1:]] == ["many"]
     assert analysed == ["few", "many"], "each is analysed once"

@@ -17,11 +17,13 @@ from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import document
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_markdown
-from netstudy.report.prose.warn import warnings
+from netstudy.report.answer import answer
+from netstudy.report.conclusions import concluded_points
 from netstudy.store import Folder
 from netstudy.study import load
 from netstudy.wire import Run, RunRecord
 from tests.execute.test_rounds import grown
+from tests.report.caveats import caveat_sentences
 from tests.report.results import from_text
 from tests.report.tiers import Planted, record
 
@@ -271,7 +273,7 @@ def test_variants_that_are_the_same_program_are_told_of_and_may_not_differ(
         return Planted(home=home if run.treatment["release"] == "second" else 1500)
 
     load_text = f'variant: "${{release}}", {CLOSED}'
-    said = [str(one) for one in warnings(analyse(made(tmp_path, SAME, plant, load_text)))]
+    said = [str(one) for one in caveat_sentences(analyse(made(tmp_path, SAME, plant, load_text)))]
     assert any("first and second stand for builds that are not at hand" in one for one in said)
     differ = [one for one in said if "the same program with the same settings, and yet" in one]
     assert len(differ) == (home == 2500)
@@ -401,7 +403,7 @@ def test_the_tiers_are_told_of_and_drawn(tmp_path: Path) -> None:
 
 def test_a_published_row_that_prints_half_of_its_cpus_is_found() -> None:
     """Of table 6, whose text has 8 CPUs of the database where the table prints 4."""
-    from netstudy.analysis.demand import off_demands
+    from netstudy.analysis.caveats.service_demand import off_demands
     from netstudy.analysis.workloads.transactions import TRANSACTIONS
 
     (found,) = off_demands(load(ROOT / "studies/trade"), TRANSACTIONS)

@@ -9,9 +9,9 @@ import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.prose.explain import chain
-from netstudy.report.prose.warn import warnings
 from netstudy.store import Results
 from tests.cli.conftest import Netstudy
+from tests.report.caveats import caveat_sentences
 
 pytestmark = pytest.mark.usefixtures("here", "engine")
 
@@ -45,7 +45,7 @@ def why(result: StudyResult) -> str:
 
 
 def caveats(result: StudyResult) -> str:
-    return " ".join(map(str, warnings(result))).replace("\u00a0", " ")
+    return " ".join(map(str, caveat_sentences(result))).replace("\u00a0", " ")
 
 
 def test_dctcp_loses_less_by_marks_over_a_shallow_buffer(netstudy: Netstudy) -> None:

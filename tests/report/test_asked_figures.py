@@ -15,7 +15,7 @@ from netstudy.report import charts
 from netstudy.report.charts import Drawn, Lines
 from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
-from netstudy.study.not_reported import not_reported
+from netstudy.study.undrawn import undrawn
 from tests.report import loaded, workloads
 from tests.report.results import from_text, results, study_text
 from tests.report.test_answer import records
@@ -32,7 +32,7 @@ def drawn(folder: Path, figure: str, factors: str = "") -> Document:
         **({"block": '"${block}"'} if "block" in factors else {}),
     )
     made = from_text(folder, text, records(lambda servers, **_: 10.0 * servers + 5.0))
-    assert not_reported(made.study()) == ()
+    assert undrawn(made.study()) == ()
     return document(made, analyse(made))
 
 
@@ -249,7 +249,7 @@ def test_a_course_of_what_no_sampler_reads_is_refused_by_name(tmp_path: Path) ->
         servers='"${servers}"',
     )
     made = from_text(tmp_path, text, records(lambda servers: 10.0 * servers))
-    assert not_reported(made.study()) == ("figures[0]",)
+    assert undrawn(made.study()) == ("figures[0]",)
 
 
 def transfers(folder: Path, figure: str) -> Document:
@@ -258,7 +258,7 @@ def transfers(folder: Path, figure: str) -> Document:
     path = folder / "study.yaml"
     path.write_text(f"{study.read_text()}\nfigures: [{figure}]\n")
     made = results(folder, path, maker=workloads.record, overrides={"replicates": "2"})
-    assert not_reported(made.study()) == ()
+    assert undrawn(made.study()) == ()
     return document(made, analyse(made))
 
 

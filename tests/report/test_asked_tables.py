@@ -18,13 +18,13 @@ from netstudy.report.markdown import pipe_table
 from netstudy.report.numbers import MARGIN
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.plaintext import text_table
-from netstudy.report.prose.warn import warnings
 from netstudy.report.refs import Number
 from netstudy.report.tables import Table
 from netstudy.report.terminal import print_summary
 from netstudy.store import Folder
 from netstudy.wire import HARDWARE_COUNTERS
 from tests.report import workloads
+from tests.report.caveats import caveat_sentences
 from tests.report.results import from_text, results, study_text
 from tests.report.test_asked_figures import CONFORMANCE
 
@@ -346,7 +346,7 @@ def test_what_a_study_asks_for_and_no_run_measured_is_a_caveat(tmp_path: Path) -
         "    empty: [{column: server.network_mbps, because: nobody looked}]\n",
         servers='"${servers}"',
     )
-    told = [str(sentence) for sentence in warnings(analyse(from_text(tmp_path, text)))]
+    told = [str(sentence) for sentence in caveat_sentences(analyse(from_text(tmp_path, text)))]
     assert [one for one in told if "which no run measured" in one] == [
         "The study asks for “CPU of client” (tables[0].columns[1]), which no run measured.",
         "The study asks for “CPU of server” (tables[0].columns[2] and figures[0]), which no run "
@@ -361,7 +361,7 @@ def test_percentiles_of_too_few_samples_are_a_caveat(tmp_path: Path) -> None:
         "  - {rows: servers, columns: [completion_ms_p50, completion_ms_p99]}\n",
         servers='"${servers}"',
     )
-    told = [str(sentence) for sentence in warnings(analyse(from_text(tmp_path, text)))]
+    told = [str(sentence) for sentence in caveat_sentences(analyse(from_text(tmp_path, text)))]
     assert [one.replace("\u00a0", " ") for one in told if "has no value in" in one] == [
         "The study asks for “99th percentile of the completion time” (tables[0].columns[1]), which "
         "has no value in 2 of 2 cells: too few iterations: 270 of 299."
@@ -377,7 +377,7 @@ def test_a_metric_to_compare_on_that_no_run_measured_is_told(tmp_path: Path) -> 
     result = analyse(from_text(tmp_path, text))
     (point,) = concluded_points(result)
     assert str(point.sentences[-1]) == "Not measured, and so not compared: server.cpu_pct."
-    assert any("“CPU of server” (conclude.compare)" in str(one) for one in warnings(result))
+    assert any("“CPU of server” (conclude.compare)" in str(one) for one in caveat_sentences(result))
 
 
 def test_a_standard_figure_of_what_no_run_measured_is_a_caveat(tmp_path: Path) -> None:
@@ -385,5 +385,5 @@ def test_a_standard_figure_of_what_no_run_measured_is_a_caveat(tmp_path: Path) -
     path = tmp_path / "study.yaml"
     path.write_text((CONFORMANCE / "transfer-star.yaml").read_text() + "\nfigures: [transfer]\n")
     made = results(tmp_path, path, maker=workloads.record, overrides={"replicates": "2"})
-    told = [str(sentence) for sentence in warnings(analyse(made))]
+    told = [str(sentence) for sentence in caveat_sentences(analyse(made))]
     assert "The study asks for “Transfer time” (figures[0]), which no run measured." in told

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,16 +12,19 @@ import pytest
 from netstudy.report.prose.panel_verdict import conclusions
 from netstudy.report.prose.summary import summary
 
+from netstudy.analysis.agreement import OrderAgreement
+from netstudy.analysis.caveats.published_data import ContradictedOrder
+from netstudy.analysis.caveats.warm_up import OnlyAtFirst
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.analysis.warmup import WarmUp
 from netstudy.analysis.workloads.incast import INCAST as INCAST_METRICS
 from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
 from netstudy.report.prose.observe import observations
-from netstudy.report.prose.warn import warnings
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.words import Point
 from netstudy.wire import Run, RunRecord
+from tests.report.caveats import caveat_sentences
 from tests.report.results import INCAST, from_text, results, small_incast, study_text
 from tests.report.synthetic import failed, from_samples, invalid, record, run
 
@@ -146,10 +148,14 @@ def test_a_point_of_the_summary_that_does_not_fit_is_told_without_its_brackets(
     )
 
 
+def contradicted(result: StudyResult) -> list[OrderAgreement]:
+    return [one.order for one in result.caveats if isinstance(one, ContradictedOrder)]
+
+
 def test_the_published_order_is_found_again(told: StudyResult) -> None:
     text = " ".join(map(str, against_published(told.cases[0].panels[0], None)))
     assert "stand in the published order in 22 of the 22 rows" in text
-    assert told.warnings.contradicted == ()
+    assert contradicted(told) == []
 
 
 def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
@@ -162,7 +168,7 @@ def test_an_order_turned_round_is_warned_of(tmp_path: Path) -> None:
         zeros = np.zeros(planned.count("measure"), dtype=int)
         return from_samples(planned, zeros + row["completion"], zeros, zeros, zeros)
 
-    found = [str(s) for s in warnings(analyse(small_incast(tmp_path, turned)))]
+    found = [str(s) for s in caveat_sentences(analyse(small_incast(tmp_path, turned)))]
     assert any("the other way round in 3 of 3 rows" in s and "completion time" in s for s in found)
 
 
@@ -190,7 +196,7 @@ def test_orders_within_the_noise_of_the_study_are_none(
         return from_samples(planned, times, [2] * n, [0] * n, [0] * n)
 
     result = analyse(from_text(tmp_path, text, made))
-    assert [one.compared for one in result.warnings.contradicted] == ([2] if is_turned else [])
+    assert [one.compared for one in contradicted(result)] == ([2] if is_turned else [])
 
 
 def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
@@ -352,14 +358,14 @@ def test_a_bad_run_is_warned_of(
             change(planned) if bad and planned.network.switches[0].ports == 24 else record(planned)
         )
 
-    found = [str(s) for s in warnings(analyse(small_incast(tmp_path, maker)))]
+    found = [str(s) for s in caveat_sentences(analyse(small_incast(tmp_path, maker)))]
     assert sentence in found
     assert any("1 of 8 cells has fewer than 5 runs (4)" in s for s in found)
 
 
 def test_an_empty_cell_is_named(tmp_path: Path) -> None:
     folder = small_incast(tmp_path, lambda p: None if p.treatment["servers"] == 9 else record(p))
-    found = [str(s) for s in warnings(analyse(folder))]
+    found = [str(s) for s in caveat_sentences(analyse(folder))]
     (named,) = (s for s in found if "No run gives numbers for" in s)
     assert "for switch=arista-7124s, servers=9 and for switch=nexus-5010, servers=9." in named
     assert "configuration" not in named, "all cells have the same"
@@ -374,30 +380,28 @@ def test_empty_cells_are_parted_by_semicolons_as_their_levels_are_by_commas(
         block='"${block}"',
     )
     made = from_text(tmp_path, text, lambda p: None if p.treatment["servers"] == 4 else record(p))
-    found = [str(s) for s in warnings(analyse(made))]
+    found = [str(s) for s in caveat_sentences(analyse(made))]
     (named,) = (s for s in found if "No run gives numbers for" in s)
     assert "for block=1 MB, servers=4; block=2 MB, servers=4 and for block=4 MB, servers=4" in named
 
 
 def test_all_well_warns_of_nothing(found: StudyResult) -> None:
-    assert warnings(found) == []
-    assert not found.warnings.any()
+    assert caveat_sentences(found) == []
+    assert found.caveats == ()
 
 
 def test_a_cell_that_stands_still_after_its_first_samples_is_warned_of(found: StudyResult) -> None:
-    stalled = WarmUp(10, 50.0, 0.0, alarm=True, length=100, noun="second")
-    warm_up = ((found.cells.rows[0], stalled),)
-    seen = replace(found.warnings, warm_up=warm_up)
-    result = replace(found, find_warnings=lambda _cases: seen)
-    (warning,) = map(str, warnings(result))
-    assert "all that was measured lies in the first seconds; nothing came later." in warning
+    stalled = OnlyAtFirst(found.cells.rows[:1], found.cells, "second")
+    assert "all that was measured lies in the first seconds; nothing came later." in str(
+        caveat_sentence(stalled)
+    )
 
 
 def test_published_values_that_are_no_numbers_are_warned_of(tmp_path: Path) -> None:
     folder = small_incast(tmp_path)
     path = folder.path / "reference" / "incast_4mb_mtu9000.csv"
     path.write_text(path.read_text().replace("5456.0", "about 5456"))
-    found = [str(s) for s in warnings(analyse(folder))]
+    found = [str(s) for s in caveat_sentences(analyse(folder))]
     assert any('3: goodput_mbps_arista_7124s "about 5456" is not a number' in s for s in found)
 
 
@@ -405,5 +409,5 @@ def test_a_figure_that_cannot_be_drawn_is_warned_of(tmp_path: Path) -> None:
     figure = "{kind: time series, y: completion_ms_mean}"
     more = f"factors: {{servers: [1, 2]}}\nreport: {{figures: [{figure}]}}\n"
     folder = from_text(tmp_path, study_text(more, servers='"${servers}"'))
-    found = [str(s) for s in warnings(analyse(folder))]
+    found = [str(s) for s in caveat_sentences(analyse(folder))]
     assert "The study asks for “report.figures[0]”, which is not shown." in found

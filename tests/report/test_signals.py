@@ -14,9 +14,9 @@ from netstudy.report.prose.explain import cause_summary, chain
 from netstudy.report.prose.observe import observations
 from netstudy.report.prose.signals import sent_again
 from netstudy.report.prose.summary import summary
-from netstudy.report.prose.warn import warnings
 from netstudy.wire import Run, RunRecord
 from tests.report import workloads
+from tests.report.caveats import caveat_sentences
 from tests.report.results import from_text, results, study_text
 from tests.report.synthetic import from_samples, record, server_count
 
@@ -136,7 +136,7 @@ def test_an_rto_like_wait_is_explained_by_the_tail_loss_probes_that_were_sent(
     told = " ".join(why(result))
     assert "60 of 1,800 iterations at 2 to 8 servers on arista-7124s wait about one" in told
     assert "minimum RTO (200 ms) without a timeout: a tail loss probe waits that long" in told
-    assert not [one for one in map(str, warnings(result)) if "minimum RTO" in one]
+    assert not [one for one in map(str, caveat_sentences(result)) if "minimum RTO" in one]
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_rto_like_wait_that_nothing_explains_is_a_caveat(
     tmp_path: Path, again: int, known: str
 ) -> None:
     result = made_of(tmp_path, lambda planned: waiting(planned, again=again))
-    told = [str(one).replace("\u00a0", " ") for one in warnings(result)]
+    told = [str(one).replace("\u00a0", " ") for one in caveat_sentences(result)]
     (one, other) = [text for text in told if "about one minimum RTO (200 ms)" in text]
     assert known in one
     assert "on nexus-5010" in other
@@ -197,7 +197,7 @@ def test_only_requests_that_stand_apart_wait_for_something(
     result = analyse(results(tmp_path, CONFORMANCE / "request-star.yaml", maker=maker))
     waits = [one for panel in result.cases[0].panels for one in panel.causes.long_waits]
     assert len(waits) == cells
-    told = [one for one in map(str, warnings(result)) if "above the median" in one]
+    told = [one for one in map(str, caveat_sentences(result)) if "above the median" in one]
     assert bool(told) == has_gap
 
 

@@ -12,11 +12,11 @@ from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.testbed import gather_testbed
 from netstudy.report.document import Document, document
 from netstudy.report.pages import write_report
-from netstudy.report.prose.warn import warnings
 from netstudy.report.terminal import print_summary
 from netstudy.report.testbed_tables import agreement_evidence, limits_evidence
 from netstudy.store import Folder
 from netstudy.wire import DISTURBED_ATTEMPTS, Check, Reconciliation, Run, RunRecord, TestbedLimit
+from tests.report.caveats import caveat_sentences
 from tests.report.results import results
 from tests.report.synthetic import failed, record, run
 
@@ -123,10 +123,10 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
     evidence = limits_evidence(result.testbed)
     assert evidence is not None
     assert str(evidence.sentences[0]).endswith(" They are kept out of the numbers.")
-    problems = [problem for _, problem in result.warnings.problems]
+    problems = [problem for _, problem in result.cells.problems]
     assert [problem.kind for problem in problems] == ["limited"] * 4
     assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason
-    assert str(warnings(result)[0]) == (
+    assert str(caveat_sentences(result)[0]) == (
         "4 of 8 runs are invalid, because the machine was late, and kept out of the numbers: make "
         "them again on an idle machine by netstudy run --resume, or run the study at a smaller "
         "scale, such as --scale 1/40."
@@ -148,7 +148,7 @@ def test_runs_that_were_made_again_are_counted(tmp_path: Path) -> None:
         testbed="netns",
     )
 
-    assert str(warnings(analyse(folder))[0]) == (
+    assert str(caveat_sentences(analyse(folder))[0]) == (
         "4 of 8 runs were made again, because the machine was late; 8 attempts do not count."
     )
 
@@ -167,7 +167,7 @@ def test_a_run_that_is_invalid_for_a_limit_is_no_broken_law_of_the_network(tmp_p
     result = analyse(
         results(tmp_path, only=["servers=2,9"], overrides=overrides, maker=late, testbed="netns")
     )
-    kinds = {problem.kind for _, problem in result.warnings.problems}
+    kinds = {problem.kind for _, problem in result.cells.problems}
     assert kinds == {"limited"}
 
 
@@ -191,7 +191,7 @@ def test_instruments_that_disagree_come_first_and_are_named_by_run(measured: Stu
 
 
 def test_each_kind_of_problem_is_a_line_of_the_summary(measured: StudyResult) -> None:
-    lines = [str(sentence) for sentence in warnings(measured)]
+    lines = [str(sentence) for sentence in caveat_sentences(measured)]
     told = [line for line in lines if "more than allowed" in line or "does not hold" in line]
     assert len(told) == 3
     console = Console(file=io.StringIO(), width=200)

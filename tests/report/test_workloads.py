@@ -20,7 +20,6 @@ from netstudy.report.drawings import test_bed as draw_bed
 from netstudy.report.drawings import test_bed_alt as bed_in_words
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_html, render_markdown
-from netstudy.report.prose.warn import warnings
 from netstudy.report.refs import Name, say
 from netstudy.report.svg import text_width
 from netstudy.report.workloads.base import agreeing
@@ -29,6 +28,7 @@ from netstudy.store import Folder
 from netstudy.study import load
 from netstudy.wire import Run, RunRecord
 from tests.report import workloads
+from tests.report.caveats import caveat_sentences
 from tests.report.results import results, study_text
 from tests.report.synthetic import run as incast_run
 
@@ -189,7 +189,7 @@ def test_requests_without_an_answer_are_in_no_percentile_and_that_is_said(tmp_pa
         return found.model_copy(update={"samples": samples})
 
     made = results(tmp_path, CONFORMANCE / "request-star.yaml", maker=maker)
-    told = [str(one).replace("\u00a0", " ") for one in warnings(analyse(made))]
+    told = [str(one).replace("\u00a0", " ") for one in caveat_sentences(analyse(made))]
     assert [one for one in told if "no latency" in one] == [
         "Unanswered requests in 1 of 3 cells: 20.00 %. They have no latency, so that percentiles "
         "and means may be too low there."

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.analysis.caveats.size_law import OffLaw
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.cli import invoke
 from netstudy.report.conclusions import concluded_points
@@ -65,7 +66,7 @@ def test_published_first_repetitions_stand_out(published: StudyResult) -> None:
 
 
 def test_the_row_that_breaks_the_law_is_named_with_its_size(published: StudyResult) -> None:
-    (off,) = published.warnings.off_law
+    (off,) = (one for one in published.caveats if isinstance(one, OffLaw))
     assert (off.level, off.settings) == ("3 MB", 3)
     assert 29e6 < off.implied_bytes[0] < off.implied_bytes[1] < 39e6
 

@@ -6,7 +6,7 @@ value that was not measured is None, never 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -61,6 +61,12 @@ class CellRow:
         needs; else None."""
         reading = metric.reading
         return reading.lacking(self.runs) if isinstance(reading, Percentile) else None
+
+    def total(self, count: Callable[[RunRecord], int | None]) -> int | None:
+        """The sum of a count over all runs, or None when a run did not count."""
+        found = [count(run.record) for run in self.runs]
+        known = [value for value in found if value is not None]
+        return sum(known) if len(known) == len(found) else None
 
     def value(self, metric: Metric) -> float | None:
         """The value of a metric, or None when it was not measured."""

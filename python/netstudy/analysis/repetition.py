@@ -7,7 +7,7 @@ repetition could be compared.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import ROUNDING
@@ -31,8 +31,3 @@ def shows_nothing(row: CellRow, metric: Metric) -> bool:
     values = [metric.reading.of_run(run) for run in row.runs]
     known = [value for value in values if value is not None]
     return len(known) == len(values) and are_equal(known)
-
-
-def repeated_for_nothing(rows: Iterable[CellRow], metric: Metric) -> list[CellRow]:
-    """The cells whose repetitions all have the same value."""
-    return [row for row in rows if shows_nothing(row, metric)]

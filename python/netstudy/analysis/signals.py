@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Final
 
 import numpy as np
@@ -258,3 +259,14 @@ def _samples(cell: CellRow, percentile: Metric) -> Distribution | None:
 def unexplained(found: Sequence[LongWaits]) -> Iterator[LongWaits]:
     """The waits that neither tail loss probes nor SYN retransmissions explain."""
     return (one for one in found if not one.is_explained)
+
+
+def by_cause(waits: Sequence[LongWaits]) -> Iterator[tuple[bool, list[LongWaits]]]:
+    """The waits grouped by level and cause, each with whether SYNs are the cause: only if no probe
+    was sent."""
+
+    def key(one: LongWaits) -> tuple[str, bool]:
+        return str(one.level), not one.probes and bool(one.setup)
+
+    for (_, setup), same in groupby(sorted(waits, key=key), key=key):
+        yield setup, list(same)

@@ -38,22 +38,6 @@ than the fit without any other size."""
 
 
 @dataclass(frozen=True, eq=False)
-class OffLaw:
-    """A size that is off the law at every setting of the other factors."""
-
-    factor: str
-    level: Level
-    metric: Metric
-    settings: int
-    ratio: tuple[float, float]
-    """Mean time ÷ time by the law of the other sizes: the smallest and largest ratio over the
-    settings."""
-    implied_bytes: tuple[float, float]
-    """The size at which the law of the other sizes gives these times: smallest and largest over the
-    settings."""
-
-
-@dataclass(frozen=True, eq=False)
 class ImpliedSize:
     """Published times off the law of the other published sizes, compared with the study's own."""
 
@@ -88,14 +72,18 @@ def _error_pct(own: float | None, published: float) -> float | None:
 
 
 @dataclass(frozen=True)
-class _Point:
+class SizePoint:
+    """The times of one size."""
+
     level: Level
     size_bytes: float
     times: tuple[float, ...]
 
 
 @dataclass(frozen=True)
-class _Off:
+class OffSize:
+    """A size that is off the law at one setting."""
+
     level: Level
     ratio: float
     implied_bytes: float
@@ -103,18 +91,7 @@ class _Off:
     """Root mean square of the relative errors of the other sizes' mean times."""
 
 
-def off_laws(study: Study, table: CellTable) -> tuple[OffLaw, ...]:
-    """The sizes that are off the law, in every figure to which the study fits this law and in each
-    test case."""
-    found = [
-        one
-        for metric, factor, case in _fitted_along(study, table)
-        for one in _of_case(table.of_case(case), factor, metric)
-    ]
-    return tuple({(one.factor, one.level, one.metric.name): one for one in found}.values())
-
-
-def _fitted_along(study: Study, table: CellTable) -> Iterator[tuple[Metric, str, str]]:
+def fitted_along(study: Study, table: CellTable) -> Iterator[tuple[Metric, str, str]]:
     """For each fit of the law that the study asks for: the metric, the factor whose levels are the
     sizes, and the test case."""
     for _, figure in study.figures:
@@ -127,33 +104,16 @@ def _fitted_along(study: Study, table: CellTable) -> Iterator[tuple[Metric, str,
                     yield metric, figure.x, case
 
 
-_Setting = tuple[tuple[str, Level], ...]
+Setting = tuple[tuple[str, Level], ...]
 """Levels of the factors other than the size."""
 
 
-def _of_case(rows: Sequence[CellRow], factor: str, metric: Metric) -> Iterator[OffLaw]:
-    groups: dict[_Setting, list[CellRow]] = {}
-    for row in rows:
-        groups.setdefault(_without_size(row.treatment, factor), []).append(row)
-    known = _off_everywhere({at: _points(own, factor, metric) for at, own in groups.items()})
-    if known:
-        ratios = [one.ratio for one in known.values()]
-        sizes = [one.implied_bytes for one in known.values()]
-        yield OffLaw(
-            factor=factor,
-            level=next(iter(known.values())).level,
-            metric=metric,
-            settings=len(known),
-            ratio=(min(ratios), max(ratios)),
-            implied_bytes=(min(sizes), max(sizes)),
-        )
-
-
-def _without_size(levels: Mapping[str, Level], factor: str) -> _Setting:
+def without_size(levels: Mapping[str, Level], factor: str) -> Setting:
+    """The levels of the factors other than the size."""
     return tuple(item for item in levels.items() if item[0] != factor)
 
 
-def _off_everywhere(series: Mapping[_Setting, Sequence[_Point]]) -> dict[_Setting, _Off]:
+def off_everywhere(series: Mapping[Setting, Sequence[SizePoint]]) -> dict[Setting, OffSize]:
     """Setting -> the size that is off the law there, for settings with three or more sizes. Empty
     unless the same size is off at all of these settings."""
     found = {at: _off(points) for at, points in series.items() if len(points) > 2}
@@ -168,7 +128,7 @@ def implied_sizes(
     """Published times off the law of the other published sizes, compared with the study's own."""
     found = [
         one
-        for metric, factor, case in _fitted_along(study, table)
+        for metric, factor, case in fitted_along(study, table)
         for one in _implied(
             [value for value in published if value.metric == metric and value.case in (None, case)],
             table.of_case(case),
@@ -182,18 +142,18 @@ def implied_sizes(
 def _implied(
     published: Sequence[Published], rows: Sequence[CellRow], factor: str, metric: Metric
 ) -> Iterator[ImpliedSize]:
-    times: dict[_Setting, dict[Level, list[float]]] = {}
+    times: dict[Setting, dict[Level, list[float]]] = {}
     for value in published:
         if factor in value.levels and value.value > 0:
-            at = _without_size(value.levels, factor)
+            at = without_size(value.levels, factor)
             times.setdefault(at, {}).setdefault(value.levels[factor], []).append(value.value)
     series = {
         at: [point for level, own in of.items() if (point := _point(level, own)) is not None]
         for at, of in times.items()
     }
-    for at, off in _off_everywhere(series).items():
+    for at, off in off_everywhere(series).items():
         here = [row for row in rows if has_levels(row.treatment, dict(at))]
-        points = _points(here, factor, metric)
+        points = size_points(here, factor, metric)
         yield ImpliedSize(
             factor=factor,
             level=off.level,
@@ -206,7 +166,7 @@ def _implied(
         )
 
 
-def _by_law(points: Sequence[_Point], size_bytes: float) -> float | None:
+def _by_law(points: Sequence[SizePoint], size_bytes: float) -> float | None:
     """The time at a size, by the law fitted to these points."""
     pairs = [(one.size_bytes, time) for one in points for time in one.times]
     fitted = fit(LAW, *zip(*pairs, strict=True)) if pairs else None
@@ -216,12 +176,13 @@ def _by_law(points: Sequence[_Point], size_bytes: float) -> float | None:
     return latency + each * size_bytes
 
 
-def _point(level: Level, times: Sequence[float]) -> _Point | None:
+def _point(level: Level, times: Sequence[float]) -> SizePoint | None:
     size = quantity(str(level))
-    return None if size is None or not times else _Point(level, float(size[1]), tuple(times))
+    return None if size is None or not times else SizePoint(level, float(size[1]), tuple(times))
 
 
-def _points(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[_Point]:
+def size_points(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[SizePoint]:
+    """The times of each size that has some."""
     found = []
     for row in rows:
         level = row.treatment.get(factor)
@@ -233,7 +194,7 @@ def _points(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[_Point
     return found
 
 
-def _off(points: Sequence[_Point]) -> _Off | None:
+def _off(points: Sequence[SizePoint]) -> OffSize | None:
     """The one size that is off the law of the others; None: no size is, or several could be."""
     found = [one for point in points if (one := _without(point, points)) is not None]
     found.sort(key=lambda one: one.error)
@@ -242,7 +203,7 @@ def _off(points: Sequence[_Point]) -> _Off | None:
     return found[0]
 
 
-def _without(point: _Point, points: Sequence[_Point]) -> _Off | None:
+def _without(point: SizePoint, points: Sequence[SizePoint]) -> OffSize | None:
     """Checks a size against the law of the other sizes. None if that law is not plausible for a
     path, if the size follows it, or if the law does not give these times at any size."""
     others = [one for one in points if one is not point]
@@ -261,4 +222,4 @@ def _without(point: _Point, points: Sequence[_Point]) -> _Off | None:
         for one in others
         if latency + each * one.size_bytes > 0
     ]
-    return _Off(point.level, mean / law, (mean - latency) / each, fmean(errors) ** 0.5)
+    return OffSize(point.level, mean / law, (mean - latency) / each, fmean(errors) ** 0.5)

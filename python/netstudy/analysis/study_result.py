@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 
 from netstudy.analysis.case_result import CaseResult, Comparing, case_result, verdicts_by_cells
+from netstudy.analysis.caveats import Analysed, Caveat, Planned, found
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.conclusions import Concluded, concluded
 from netstudy.analysis.effects import Effects, effects
@@ -21,10 +22,9 @@ from netstudy.analysis.related import pool_study
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, implied_sizes
 from netstudy.analysis.testbed import TestbedResult, gather_testbed
-from netstudy.analysis.warnings import Warnings, warnings_of
 from netstudy.analysis.workloads import figures_of, headline_of
-from netstudy.study.not_reported import not_reported
 from netstudy.study.outcome import DistributionKind, Figure, Table
+from netstudy.study.undrawn import undrawn
 from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Plan, RunRecord
 
@@ -108,8 +108,8 @@ class StudyResult:
     """The testbed of the runs, and how far it can be trusted."""
     find_expectations: Callable[[Sequence[CaseResult]], tuple[CheckedExpectation, ...]]
     """Checks the expectations against the analysed cases."""
-    find_warnings: Callable[[Sequence[CaseResult]], Warnings]
-    """Gathers the warnings about the analysed cases."""
+    find_caveats: Callable[[Sequence[CaseResult], Metric], tuple[Caveat, ...]]
+    """Finds the caveats, from the analysed cases and the deciding metric."""
 
     @cached_property
     def expectations(self) -> tuple[CheckedExpectation, ...]:
@@ -117,9 +117,9 @@ class StudyResult:
         return self.find_expectations(self.cases)
 
     @cached_property
-    def warnings(self) -> Warnings:
+    def caveats(self) -> tuple[Caveat, ...]:
         """Reasons for caution before the result is trusted."""
-        return self.find_warnings(self.cases)
+        return self.find_caveats(self.cases, self.deciding)
 
     @cached_property
     def deciding(self) -> Metric:
@@ -199,7 +199,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     )
     not_shown = (*not_compared, *map(str, not_tabled), *not_drawn)
     not_shown += _not_of_this_run(study, cells.vocabulary)
-    not_shown += not_reported(study)
+    not_shown += undrawn(study)
     unread, left_out = folder.reference_problems(), tuple(folder.invocation().without)
     return StudyResult(
         study=study.study,
@@ -229,16 +229,18 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
         plan=plan,
         testbed=testbed,
         find_expectations=lambda cases: check_expectations(study, cells, verdicts_by_cells(cases)),
-        find_warnings=lambda cases: warnings_of(
-            study,
-            plan,
-            cells,
-            testbed,
-            unread,
-            not_shown,
-            left_out,
-            _left_out_by_variant(folder, study),
-            [panel.reference for case in cases for panel in case.panels if panel.reference],
+        find_caveats=lambda cases, deciding: found(
+            Analysed(
+                Planned(study, plan, cells.workload),
+                cells,
+                cases,
+                testbed,
+                deciding,
+                unread,
+                not_shown,
+                left_out,
+                _left_out_by_variant(folder, study),
+            )
         ),
     )
 

@@ -11,12 +11,11 @@ if TYPE_CHECKING:
 
 
 def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
-    """One sentence for each warning; they are computed from one run of each treatment."""
-    from netstudy.analysis.foreseen import foreseen
-    from netstudy.analysis.untested import of_plan
+    """One sentence for each caveat of the plan; they are computed from one run of each
+    treatment."""
+    from netstudy.analysis.caveats import Planned, foreseen
     from netstudy.analysis.workloads import workload_of
-    from netstudy.report.prose.foreseen import foreseen_sentence
-    from netstudy.report.prose.untested import untested_sentence
+    from netstudy.report.caveats import caveat_sentence
     from netstudy.study.vocabulary import PUBLISHED
 
     study, planned = prepared.study, prepared.planned
@@ -25,6 +24,5 @@ def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
     plan = planned.plan_of_one_each
     is_published = prepared.invocation.testbed == PUBLISHED  # its plan has all repetitions
     repetitions = None if is_published else study.replicates
-    untested = of_plan(study, plan, workload_of(plan), repetitions)
-    yield from (str(untested_sentence(one)) for one in untested)
-    yield from (str(foreseen_sentence(one)) for one in foreseen(study, plan))
+    found = foreseen(Planned(study, plan, workload_of(plan), repetitions))
+    yield from (str(caveat_sentence(one)) for one in found)

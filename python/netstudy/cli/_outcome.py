@@ -30,7 +30,7 @@ def end(folder: Folder, published: Published, *, json: bool, is_quiet: bool) -> 
     if statuses["failed"] and not folder.is_done():
         failed = "1 run" if statuses["failed"] == 1 else f"{statuses['failed']} runs"
         say(f"netstudy: {failed} failed; repeat with: {continue_with(folder)}")
-    disturbed = sum(one.kind == "limited" for _, one in published.result.warnings.problems)
+    disturbed = sum(one.kind == "limited" for _, one in published.result.cells.problems)
     if disturbed:
         runs = "1 run was" if disturbed == 1 else f"{disturbed} runs were"
         say(f"netstudy: {runs} disturbed; repeat with: {continue_with(folder)}")

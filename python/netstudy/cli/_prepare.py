@@ -53,10 +53,19 @@ class Prepared:
 
         found = unsupported(self.study, self.invocation.testbed)
         if self.invocation.testbed == PUBLISHED:
-            from netstudy.analysis.not_given import not_given
-
-            found += not_given(self.study, self.planned.plan)
+            found += self._not_published()
         return [*found, *self._not_grown()]
+
+    def _not_published(self) -> list[str]:
+        """One sentence for each part of the study for which the published data have no values."""
+        from netstudy.analysis.caveats import Planned
+        from netstudy.analysis.caveats.not_measured import not_published
+        from netstudy.analysis.workloads import workload_of
+        from netstudy.report.caveats import caveat_sentence
+
+        plan = self.planned.plan
+        found = not_published(Planned(self.study, plan, workload_of(plan)))
+        return [str(caveat_sentence(one)) for one in found]
 
     def _not_grown(self) -> list[str]:
         """One sentence for each growing factor whose end this workload's metrics cannot decide."""

@@ -12,9 +12,9 @@ from netstudy.documents.problems import listed
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan.workloads import LOWERINGS, lowering_of_spec
 from netstudy.study import Study, level_text
-from netstudy.study.not_reported import not_reported
 from netstudy.study.procedure import SarSampler
 from netstudy.study.topology import Host
+from netstudy.study.undrawn import undrawn
 from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
 
 _OF_PRR = ("rack", "tail_loss_probe")
@@ -28,13 +28,13 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     hint = suggestion(testbed, TESTBEDS) or f"; it has {', '.join(TESTBEDS)}."
     missing = [] if there else [f"This version has no testbed {testbed}{hint}"]
     if testbed == PUBLISHED:
-        return [*missing, *_not_reported(study)]  # nothing is run
+        return [*missing, *_not_drawn(study)]  # nothing is run
     return [
         *missing,
         *not_on_the_wire(study),
         *_not_carried_out(study),
         *_not_simulated(study, testbed),
-        *_not_reported(study),
+        *_not_drawn(study),
     ]
 
 
@@ -91,8 +91,8 @@ def _recoveries(study: Study, group: str) -> set[str]:
     return own | {one.value for one in found if one is not None}
 
 
-def _not_reported(study: Study) -> Iterator[str]:
-    for part in not_reported(study):
+def _not_drawn(study: Study) -> Iterator[str]:
+    for part in undrawn(study):
         yield f"The report does not support {part} yet; leave it out with --without {part}."
 
 

@@ -11,6 +11,7 @@ from netstudy.analysis.testbed import Here
 from netstudy.report.answer import Answer, answer
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import treatment_text
 from netstudy.report.conclusions import concluded_points, conclusion_tables
 from netstudy.report.expectation_table import expectations_table
@@ -20,7 +21,6 @@ from netstudy.report.methods import methods, samples_of
 from netstudy.report.prose.against_published import fitted_note, implied_sentences
 from netstudy.report.prose.describe import study_description
 from netstudy.report.prose.explain import limits
-from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import Point, point
 from netstudy.report.provenance import provenance, title_of
 from netstudy.report.reference_tables import implied_sizes_table
@@ -111,7 +111,7 @@ def document(
         expectations=expectations_table(result.expectations) if result.expectations else None,
         provenance=provenance(folder, result),
         answer=answered,
-        caveats=tuple(one.capitalised() for one in warnings(result)),
+        caveats=tuple(_told(answered, result)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
         findings=tuple(_not_in(answered, concluded_points(result))),
@@ -132,6 +132,13 @@ def document(
     )
 
 
+def _told(answered: Answer, result: StudyResult) -> Iterator[Sentence]:
+    """The caveats that the answer does not have."""
+    for one in result.caveats:
+        if not any(one is forbidding for forbidding in answered.caveats):
+            yield caveat_sentence(one).capitalised()
+
+
 def _not_in(answered: Answer, points: Iterable[Point]) -> Iterator[Point]:
     """The points without the sentences that the answer has."""
     told = [str(one) for one in answered]
@@ -143,7 +150,7 @@ def _not_in(answered: Answer, points: Iterable[Point]) -> Iterator[Point]:
 
 def _problems(result: StudyResult) -> Table | None:
     """A table of the runs without valid results."""
-    if not result.warnings.problems:
+    if not result.cells.problems:
         return None
     rows = tuple(
         (
@@ -153,7 +160,7 @@ def _problems(result: StudyResult) -> Table | None:
             Name(problem.kind),
             Name(problem.reason),
         )
-        for cell, problem in result.warnings.problems
+        for cell, problem in result.cells.problems
     )
     groups = tuple(Group(head) for head in ("run", "treatment", "replicate", "kind", "reason"))
     return Table("problems", say("Runs that gave no numbers"), groups, rows)

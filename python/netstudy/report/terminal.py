@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 from netstudy.characters import visible
 from netstudy.report.answer import answer
 from netstudy.report.asked_tables import asked_tables
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.numbers import NO_BREAK, full_level, headed_level, level_text
 from netstudy.report.plaintext import Spelling, table_lines
-from netstudy.report.prose.warn import warnings
 from netstudy.report.prose.words import in_panel
 from netstudy.report.reference_tables import agreement_table, ratios_table
 from netstudy.report.refs import Name, Number, Sentence, say
@@ -89,11 +89,11 @@ def print_summary(result: StudyResult, console: Console) -> None:
     _print(console, "")
     for case in result.cases:
         _print_case(console, result, case)
-    found_warnings = warnings(result)
-    if found_warnings:
+    rest = [one for one in result.caveats if one not in found.caveats]
+    if rest:
         _print(console, "Caveats:", style="bold yellow")
-    for sentence in found_warnings:
-        _wrapped(console, "! ", str(sentence))
+    for caveat in rest:
+        _wrapped(console, "! ", str(caveat_sentence(caveat)))
 
 
 def heading(result: StudyResult) -> str:

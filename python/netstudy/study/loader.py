@@ -28,8 +28,8 @@ from netstudy.study.checks.ignored import unmatched_hole_problems, varying_fixed
 from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
 from netstudy.study.model import Study
-from netstudy.study.not_reported import not_reported
 from netstudy.study.selection import variant_only
+from netstudy.study.undrawn import undrawn
 from netstudy.study.vocabulary import TESTBEDS, measuring
 from netstudy.study.workloads import WORDS, Workload
 
@@ -157,7 +157,7 @@ def _paths_of(study: Study, part: str, source: str) -> list[Inside]:
         data = {**data, "conclude": [data["conclude"]]}
     found = _inside(data, keys)
     if not found:
-        known = not_reported(study)
+        known = undrawn(study)
         raise StudyError(f"the study has no such part{did_you_mean(part, known)}", source)
     return found if data is study.document.data else [("conclude",)]
 

@@ -10,11 +10,12 @@ from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.conclusions import concluded_points, conclusion_tables
-from netstudy.report.prose.warn import warnings
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.words import held_in_each
 from netstudy.report.refs import Sentence
 from netstudy.study.conclusions import KINDS
 from netstudy.wire import Run, RunRecord, Treatment
+from tests.report.caveats import caveat_sentences
 from tests.report.results import Maker, from_text, study_text
 from tests.report.synthetic import from_samples, server_count
 
@@ -258,7 +259,7 @@ def test_a_report_says_where_repetition_shows_nothing(tmp_path: Path) -> None:
     def caveats(name: str, maker: Maker) -> list[str]:
         (tmp_path / name).mkdir()
         result = concluding(tmp_path / name, "plateau", maker=maker)
-        return [_text(one) for one in warnings(result)]
+        return [_text(one) for one in caveat_sentences(result)]
 
     every, some = caveats("every", alike), caveats("some", mixed)
     told_of = "All runs gave the same completion time in every cell: repetition shows nothing here."

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
+from netstudy.analysis.caveats import Caveat
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import StudyResult
 from netstudy.report.answer.budget import alone, led, within, words_in
 from netstudy.report.answer.causes import why
-from netstudy.report.answer.findings import findings_first
+from netstudy.report.answer.findings import allowed, findings_first
 from netstudy.report.answer.next_run import next_run
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.against_published import published_summary, published_winners
@@ -36,10 +38,15 @@ class Answer:
     """The answer itself."""
     further: tuple[Sentence, ...]
     """What it costs, failed requirements, refuted expectations, causes, and published values."""
-    forbidding: tuple[Sentence, ...]
+    caveats: tuple[Caveat, ...]
     """The caveats that forbid to claim something."""
     next: Sentence | None
     """The run that would decide what is open; None: nothing is open."""
+
+    @property
+    def forbidding(self) -> tuple[Sentence, ...]:
+        """The sentences of the caveats."""
+        return tuple(caveat_sentence(one).capitalised() for one in self.caveats)
 
     def __iter__(self) -> Iterator[Sentence]:
         """All sentences, in the order of the page."""
@@ -51,7 +58,9 @@ class Answer:
 def answer(result: StudyResult) -> Answer:
     """The answer to the question of a study."""
     winners = published_winners(result)
-    sentences = within(findings_first(result), WORDS_MAX - words_in(winners)) + winners
+    found = allowed(result)
+    sentences = within(findings_first(result, found.sources), WORDS_MAX - words_in(winners))
+    sentences = [*(sentences or [say("The runs do not decide it.")]), *winners]
     told = {str(one) for one in sentences}
     further = chain(
         alone(_required(result)),
@@ -63,7 +72,7 @@ def answer(result: StudyResult) -> Answer:
     return Answer(
         sentences=tuple(one.capitalised() for one in sentences),
         further=tuple(one.capitalised() for one in within(rest, WORDS_MAX, first_always=False)),
-        forbidding=(),
+        caveats=found.caveats,
         next=next_run(result),
     )
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from netstudy.analysis.case_result import CaseResult
+from netstudy.analysis.caveats import Caveat, forbidding
+from netstudy.analysis.claims import Claim, ClaimKind
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import StudyResult
-from netstudy.analysis.verdict import VerdictTable
+from netstudy.analysis.verdict import Outcome, VerdictTable
 from netstudy.report.answer import comparison
 from netstudy.report.answer.budget import Weighed, led
 from netstudy.report.conclusions import page_of_conclusion, sentences_of
@@ -33,6 +35,19 @@ class Source:
     concluded: Concluded | None = None
     compared: tuple[VerdictTable, ...] = ()
 
+    @property
+    def claims(self) -> tuple[Claim, ...]:
+        """What the findings claim."""
+        if self.concluded is not None and self.concluded.drawn is not None:
+            return self.concluded.drawn.claims()
+        return tuple(_claims(self.compared, {"different": "different", "same": "equal"}))
+
+    @property
+    def open(self) -> tuple[Claim, ...]:
+        """What the findings could claim if they decided more: a caveat that forbids it explains
+        why it is undecided."""
+        return tuple(_claims(self.compared, {"undecided": "different"}))
+
     def truth(self, clause: Clause, result: StudyResult) -> Truth | None:
         """The answer that these findings give to a clause of yes or no; None: they give none."""
         if not clause.is_polar:
@@ -44,10 +59,33 @@ class Source:
         return of_comparisons(clause, self.compared, base)
 
 
-def findings_first(result: StudyResult) -> Iterator[Weighed]:
+def _claims(tables: Iterable[VerdictTable], kinds: Mapping[Outcome, ClaimKind]) -> Iterator[Claim]:
+    """A claim for each outcome that occurs in a table, of the kind that belongs to the outcome."""
+    for table in tables:
+        for outcome, kind in kinds.items():
+            if table.with_outcome(outcome):
+                yield Claim(kind, table.factor, (table.level, table.base), table.metric)
+
+
+@dataclass(frozen=True, eq=False)
+class Allowed:
+    """The findings that no caveat forbids, and the caveats that forbid others."""
+
+    sources: tuple[Source, ...]
+    caveats: tuple[Caveat, ...]
+
+
+def allowed(result: StudyResult) -> Allowed:
+    """The findings of all test cases, without those with a claim that a caveat forbids."""
+    every = [one for case in result.cases for one in _sources(result, case)]
+    kept = (one for one in every if not forbidding(one.claims, result.caveats))
+    claims = [claim for one in every for claim in (*one.claims, *one.open)]
+    return Allowed(tuple(kept), forbidding(claims, result.caveats))
+
+
+def findings_first(result: StudyResult, sources: Sequence[Source]) -> Iterator[Weighed]:
     """The sentences of the answer, the weightiest first: for each clause of the question, the first
     finding about what it asks; then the other findings."""
-    sources = [one for case in result.cases for one in _sources(result, case)]
     asked = clauses(result.question)
     chosen = [(clause, _about(clause, sources, asked)) for clause in asked]
     firsts: list[Iterator[Weighed]] = []

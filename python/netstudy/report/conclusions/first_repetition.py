@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.first_repetition import Repetitions
+from netstudy.report.caveats.few_repetitions import least_repetitions
 from netstudy.report.cellrefs import count, plain, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.numbers import significant_text
-from netstudy.report.prose.untested import least_repetitions
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.study.conclusions.base import Conclusion

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import groupby
 
 from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.signals import LongWaits, Signals, unexplained
+from netstudy.analysis.signals import LongWaits, Signals, by_cause
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import count, percent, plain
 from netstudy.report.numbers import full_level
-from netstudy.report.prose.words import NOTHING, at_levels, in_panel, named, on_level
+from netstudy.report.prose.words import NOTHING, at_levels, named, on_level
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level
 
@@ -164,7 +163,7 @@ def _of_probes(one: Signals) -> Sentence:
 def explained_waits(found: PanelResult) -> Iterator[Sentence]:
     """Waits of about one minimum RTO that are not timeouts, with their cause."""
     waits = [one for one in found.causes.long_waits if one.is_explained]
-    for setup, same in _grouped(waits):
+    for setup, same in by_cause(waits):
         cause = say(
             "lost SYNs are sent again after the initial RTO ({n} in all)",
             n=count(sum(one.setup or 0 for one in same), "SYN and SYN-ACK sent again"),
@@ -175,18 +174,7 @@ def explained_waits(found: PanelResult) -> Iterator[Sentence]:
                 "all)",
                 n=count(sum(one.probes or 0 for one in same), "tail loss probes"),
             )
-        yield say("{waits}: {cause}.", waits=_waits(found, same), cause=cause)
-
-
-def unexplained_waits(found: PanelResult) -> Iterator[Sentence]:
-    """Waits of about one minimum RTO that no counter explains: a reason for doubt."""
-    for _, same in _grouped(list(unexplained(found.causes.long_waits))):
-        yield say(
-            "{waits}{held}, and {known}: look for the cause before you trust the tail.",
-            waits=_waits(found, same),
-            held=in_panel(found.panel),
-            known=sent_again(same),
-        )
+        yield say("{waits}: {cause}.", waits=long_waits(found, same), cause=cause)
 
 
 def sent_again(same: Sequence[LongWaits]) -> Sentence:
@@ -204,18 +192,8 @@ def sent_again(same: Sequence[LongWaits]) -> Sentence:
     return say("segments are sent again in {n} of them", n=n)
 
 
-def _grouped(waits: Sequence[LongWaits]) -> Iterator[tuple[bool, list[LongWaits]]]:
-    """The waits grouped by level and cause, each with whether SYNs are the cause: only if no probe
-    was sent."""
-
-    def key(one: LongWaits) -> tuple[str, bool]:
-        return str(one.level), not one.probes and bool(one.setup)
-
-    for (_, setup), same in groupby(sorted(waits, key=key), key=key):
-        yield setup, list(same)
-
-
-def _waits(found: PanelResult, same: Sequence[LongWaits]) -> Sentence:
+def long_waits(found: PanelResult, same: Sequence[LongWaits]) -> Sentence:
+    """The waits of a panel at one level, as the subject of a sentence."""
     where: dict[str, Number | Name | Sentence] = {
         "at": at_levels(found.panel, [one.x for one in same]),
         "on": on_level(found.panel, same[0].level),

@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.analysis.caveats import Caveat, Planned, foreseen
+from netstudy.analysis.caveats.few_repetitions import FewRepetitions
+from netstudy.analysis.caveats.marking import NeverMarks, NobodyListens, NothingMarks
+from netstudy.analysis.caveats.never_filled import CannotFill
+from netstudy.analysis.caveats.not_sampled import NotSampled, TooSeldom
+from netstudy.analysis.caveats.same_levels import SameLevels
 from netstudy.analysis.study_result import analyse
-from netstudy.analysis.untested import Untested, of_plan
 from netstudy.analysis.workloads import workload_of
 from netstudy.plan import make_plan
-from netstudy.report.prose.untested import untested_sentence
-from netstudy.report.prose.warn import warnings
+from netstudy.report.caveats import caveat_sentence
 from netstudy.study import load
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text
@@ -43,27 +47,27 @@ def text_of(
     return STUDY.format(factor=factor, switch=switch, client=client, server=server, block=block)
 
 
-def planned(folder: Path, text: str) -> tuple[Untested, ...]:
+def planned(folder: Path, text: str) -> tuple[Caveat, ...]:
     path = folder / "study.yaml"
     path.write_text(text)
     study = load(path)
     plan = make_plan(study, seed=1).plan
-    return of_plan(study, plan, workload_of(plan))
+    return foreseen(Planned(study, plan, workload_of(plan)))
 
 
-def told(found: Untested) -> str:
-    return str(untested_sentence(found)).replace("\u00a0", " ")
+def told(found: Caveat) -> str:
+    return str(caveat_sentence(found)).replace("\u00a0", " ")
 
 
 def test_dctcp_of_one_side_needs_a_switch_that_marks_too(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(server=DCTCP))
-    assert (found.kind, found.nodes, found.dctcp) == ("nothing marks", ("server",), True)
+    assert found == NothingMarks((), ("server",), dctcp=True)
     assert not planned(tmp_path, text_of(client=DCTCP)), "the client sends nothing but requests"
 
 
 def test_dctcp_needs_a_switch_that_marks(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(client=DCTCP, server=DCTCP))
-    assert (found.kind, found.nodes, found.dctcp) == ("nothing marks", ("server",), True)
+    assert found == NothingMarks((), ("server",), dctcp=True)
     assert "DCTCP on server cannot be tested: no switch on the path marks." in told(found)
     assert not planned(
         tmp_path, text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB")
@@ -85,7 +89,7 @@ def test_a_switch_off_the_path_does_not_help(tmp_path: Path) -> None:
 """,
     )
     (found,) = planned(tmp_path, text)
-    assert found.kind == "nothing marks"
+    assert isinstance(found, NothingMarks)
     assert not planned(tmp_path, text.replace("[client, near]", "[client, aside]"))
 
 
@@ -101,7 +105,7 @@ def test_ecn_without_its_control_level_is_no_question(tmp_path: Path) -> None:
 
 def test_a_switch_that_is_told_to_mark_needs_senders_with_ecn(tmp_path: Path) -> None:
     (found,) = planned(tmp_path, text_of(switch=", ecn_threshold: 90 kB", server="ecn: true"))
-    assert (found.kind, found.nodes) == ("nobody listens", ("switch",))
+    assert found == NobodyListens((), ("switch",))
     assert "no connection has ECN at both ends, so nothing is marked: set tcp.ecn: true" in told(
         found
     )
@@ -125,12 +129,12 @@ def test_a_switch_that_is_told_to_mark_needs_senders_with_ecn(tmp_path: Path) ->
 def test_a_threshold_that_no_queue_exceeds_marks_nothing(
     tmp_path: Path, profile: str, longest: int
 ) -> None:
-    def found(threshold_bytes: int) -> tuple[Untested, ...]:
+    def found(threshold_bytes: int) -> tuple[Caveat, ...]:
         text = text_of(client=DCTCP, server=DCTCP, switch=f", ecn_threshold: {threshold_bytes} B")
         return planned(tmp_path, text.replace("profile: generic-shallow", profile))
 
     (one,) = found(longest)
-    assert (one.kind, one.nodes) == ("never marks", ("switch",))
+    assert one == NeverMarks((), ("switch",))
     assert "switch can mark nothing: no queue there can become longer" in told(one)
     assert not found(longest - 1)
 
@@ -138,7 +142,7 @@ def test_a_threshold_that_no_queue_exceeds_marks_nothing(
 def test_levels_that_set_the_same_values_are_named(tmp_path: Path) -> None:
     who = "who: [{name: a, rto: 200 ms}, {name: b, rto: 0.2 s}, {name: c, rto: 10 ms}]"
     (found,) = planned(tmp_path, text_of(who, server='min_rto: "${rto}"'))
-    assert (found.kind, found.factor, found.levels) == ("same levels", "who", ("a", "b"))
+    assert found == SameLevels("who", ("a", "b"))
     assert told(found).startswith("who a and who b set the same values")
 
 
@@ -154,21 +158,18 @@ def test_a_buffer_that_all_senders_together_cannot_fill(tmp_path: Path) -> None:
     sizes = "buffer: [64 kB, 1 MB, 2 MB]"
     text = text_of(sizes, switch=', port_buffer: "${buffer}"')
     (found,) = planned(tmp_path, text)
-    assert (found.kind, found.levels) == ("cannot fill", ("1 MB", "2 MB"))
+    assert isinstance(found, CannotFill)
+    assert [one.level for one in found.depths] == ["1 MB", "2 MB"]
     assert {one.most_bytes for one in found.depths} == {80_000 * 1518 // 1448}
     assert "buffer 1 MB (83.9 kB of 1 MB at most)" in told(found)
     assert not planned(tmp_path, text.replace("20 kB", "2 MB"))
 
 
-def untested_of(folder: Path, text: str, **counted: int) -> list[str]:
+def told_of(folder: Path, text: str, **counted: int) -> list[str]:
     def maker(one: Run) -> RunRecord:
         return counting(quiet(one), **counted)
 
-    result = analyse(from_text(folder, text, maker))
-    assert {told(one) for one in result.warnings.untested} <= {
-        str(one).replace("\u00a0", " ") for one in warnings(result)
-    }
-    return [told(one) for one in result.warnings.untested]
+    return [told(one) for one in analyse(from_text(folder, text, maker)).caveats]
 
 
 @pytest.mark.parametrize(
@@ -197,22 +198,22 @@ def untested_of(folder: Path, text: str, **counted: int) -> list[str]:
     ],
 )
 def test_what_never_happened_was_not_tested(tmp_path: Path, text: str, said: str) -> None:
-    (found,) = untested_of(tmp_path, text)
+    (found,) = told_of(tmp_path, text)
     assert said in found
 
 
 def test_a_buffer_that_never_filled_is_told_with_its_longest_queue(tmp_path: Path) -> None:
     text = text_of("buffer: [256 kB, 1 MB]", switch=', port_buffer: "${buffer}"', block="2 MB")
-    (found,) = untested_of(tmp_path, text, queue_bytes_max=120_400)
+    (found,) = told_of(tmp_path, text, queue_bytes_max=120_400)
     assert "never filled at buffer 256 kB (120 kB of 256 kB at most) and buffer 1 MB" in found
 
 
 def test_pauses_and_marks_that_happened_are_no_caveat(tmp_path: Path) -> None:
     pausing = text_of(switch=", pause_high: 90 kB, honours_pause: true")
-    assert not untested_of(tmp_path, pausing, pauses_sent=3)
+    assert not told_of(tmp_path, pausing, pauses_sent=3)
     marking = text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB")
     (tmp_path / "b").mkdir()
-    assert not untested_of(tmp_path / "b", marking, frames_marked=3, frames_forwarded=9)
+    assert not told_of(tmp_path / "b", marking, frames_marked=3, frames_forwarded=9)
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_a_course_over_time_needs_an_instrument_that_samples_it(
 ) -> None:
     text = text_of() + f"figures: [{{kind: time series, y: {figure}}}]\n"
     found = planned(tmp_path, f"{text}instruments: [{instruments}]\n")
-    assert tuple(str(one.unsampled) for one in found if one.kind == "not sampled") == missing
+    assert tuple(str(one.metric) for one in found if isinstance(one, NotSampled)) == missing
     assert all("add an instrument there, such as {" in told(one) for one in found)
 
 
@@ -258,8 +259,8 @@ def test_a_probe_and_a_sampler_need_an_interval_that_fits_into_the_measuring_pha
     probe: str, tcp: str, seldom: list[str], tmp_path: Path
 ) -> None:
     found = planned(tmp_path, TIMED.replace("PROBE", probe).replace("TCP", tcp))
-    late = [one for one in found if one.kind == "too seldom"]
-    assert sorted(one.metric for one in late) == seldom
+    late = [one for one in found if isinstance(one, TooSeldom)]
+    assert sorted(one.sampler for one in late) == seldom
     assert all("and the measuring phase lasts 500 ms: it may end without" in told(o) for o in late)
 
 
@@ -269,6 +270,6 @@ def test_a_first_repetition_needs_two_later_ones(
 ) -> None:
     asked = f"replicates: {replicates}\nconclude: [{{first repetition: true}}]\n"
     text = TIMED.replace("PROBE", "10 ms").replace("TCP", "100 ms") + asked
-    found = [one for one in planned(tmp_path, text) if one.kind == "few repetitions"]
+    found = [one for one in planned(tmp_path, text) if isinstance(one, FewRepetitions)]
     assert [one.repetitions for one in found] == ([replicates] if few else [])
     assert all("takes 3 repetitions of a setting, and the most here is 2" in told(o) for o in found)

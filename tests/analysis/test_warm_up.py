@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from netstudy.analysis.warmup import WarmUp, alarms, mser5, warm_up_of
+from netstudy.analysis.caveats.warm_up import WarmUp, alarms, mser5, warm_up_of
 from netstudy.analysis.workloads.incast import INCAST
 from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 

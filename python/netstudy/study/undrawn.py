@@ -1,4 +1,4 @@
-"""Parts of a study's report that this version does not support.
+"""Figures of a study that this version cannot draw.
 
 `plan` and `validate` list them, and `run` refuses them unless they are left out with `--without`.
 """
@@ -13,12 +13,12 @@ from netstudy.study.outcome import Figure
 from netstudy.study.vocabulary import MetricName
 
 
-def not_reported(study: Study) -> tuple[str, ...]:
-    """Each part as a path, such as `figures[0]` or `conclude.bottleneck`."""
-    return tuple(dict.fromkeys(map(shown, _parts(study))))
+def undrawn(study: Study) -> tuple[str, ...]:
+    """Each figure as a path, such as `figures[0]`."""
+    return tuple(dict.fromkeys(map(shown, _figures(study))))
 
 
-def _parts(study: Study) -> Iterator[Path]:
+def _figures(study: Study) -> Iterator[Path]:
     yield from (path for path, figure in study.figures if not _is_drawn(study, figure))
 
 

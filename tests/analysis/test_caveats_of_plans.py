@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.foreseen import (
-    FewSamples,
-    Foreseen,
-    NoQueue,
-    ShortPhase,
-    SingleRuns,
-    foreseen,
-)
+from netstudy.analysis.caveats import Caveat, Planned, foreseen
+from netstudy.analysis.caveats.few_runs import SingleRuns
+from netstudy.analysis.caveats.few_samples import FewSamplesExpected
+from netstudy.analysis.caveats.no_queue import NoQueue
+from netstudy.analysis.caveats.short_phase import ShortPhase
+from netstudy.analysis.workloads import workload_of
 from netstudy.plan import make_plan
-from netstudy.report.prose.foreseen import foreseen_sentence
-from netstudy.study import load
+from netstudy.report.caveats import caveat_sentence
+from netstudy.study import Study, load
 
 STUDY = """
 study: asked
@@ -50,8 +48,8 @@ def told(
     procedure: str = "",
     replicates: int = 5,
     rest: str = "",
-) -> tuple[Foreseen, ...]:
-    """What is foreseen of a study like the one above."""
+) -> tuple[Caveat, ...]:
+    """The caveats, of a study like the one above."""
     text = STUDY.format(
         factors=factors,
         switch=switch,
@@ -67,11 +65,16 @@ def told(
     path = folder / "study.yaml"
     path.write_text(text)
     study = load(path)
-    return foreseen(study, make_plan(study, seed=1).plan_of_one_each)
+    return of_plan(study)
 
 
-def sentence(found: Foreseen) -> str:
-    return str(foreseen_sentence(found)).replace("\u00a0", " ")
+def of_plan(study: Study) -> tuple[Caveat, ...]:
+    plan = make_plan(study, seed=1).plan_of_one_each
+    return foreseen(Planned(study, plan, workload_of(plan), study.replicates))
+
+
+def sentence(found: Caveat) -> str:
+    return str(caveat_sentence(found)).replace("\u00a0", " ")
 
 
 TRANSFERS = 'transfer: {{size: "${{size}}", repeats: {repeats}, flows: 2}}'
@@ -83,7 +86,7 @@ def test_a_far_percentile_takes_more_samples_than_all_runs_of_a_setting_have(
 ) -> None:
     """299 samples carry a 99th percentile. 5 runs of 2 flows give ten for each repeat."""
     (found,) = told(tmp_path, TRANSFERS.format(repeats=29), rest=TAIL)
-    assert isinstance(found, FewSamples)
+    assert isinstance(found, FewSamplesExpected)
     assert (found.metric.name, found.expected, found.needed) == ("transfer_s_p99", 290, 299)
     assert not found.of_one_run
     assert sentence(found).startswith(
@@ -99,7 +102,7 @@ def test_a_metric_that_is_named_anywhere_counts(tmp_path: Path) -> None:
         "report: {tables: [{rows: [size], columns: [transfer_s_p99]}]}",
     ):
         (found,) = told(tmp_path, work, rest=rest)
-        assert isinstance(found, FewSamples)
+        assert isinstance(found, FewSamplesExpected)
     assert told(tmp_path, work) == (), "nobody asks for it"
 
 
@@ -107,7 +110,7 @@ def test_a_verdict_takes_a_percentile_of_each_run(tmp_path: Path) -> None:
     """One sample of a hundred lies beyond the 99th percentile: 50 repeats of 2 flows."""
     compare = "compare: {factor: size, base: 1 MB, on: [transfer_s_p99]}"
     (found,) = told(tmp_path, TRANSFERS.format(repeats=49), rest=compare)
-    assert isinstance(found, FewSamples)
+    assert isinstance(found, FewSamplesExpected)
     assert (found.expected, found.needed, found.of_one_run) == (98, 100, True)
     assert "there will be no verdict on it" in sentence(found)
     assert told(tmp_path, TRANSFERS.format(repeats=50), rest=compare) == ()
@@ -119,7 +122,7 @@ def test_probes_are_counted_by_their_interval(tmp_path: Path) -> None:
     more = {"factors": "n: [1, 2]", "procedure": "idle: 1 s, measure: 1 s"}
     rest = "figures: [probe_increase_p99]"
     (found,) = told(tmp_path, workload.format(every="20 ms"), rest=rest, **more)  # type: ignore[arg-type]
-    assert isinstance(found, FewSamples)
+    assert isinstance(found, FewSamplesExpected)
     assert (found.noun, found.expected) == ("probe", 250)
     assert told(tmp_path, workload.format(every="10 ms"), rest=rest, **more) == ()  # type: ignore[arg-type]
 
@@ -206,4 +209,4 @@ figures: [response_p99]
 def test_nothing_is_foreseen_of_a_program_whose_costs_nobody_knows(tmp_path: Path) -> None:
     (tmp_path / "study.yaml").write_text(PROGRAM)
     study = load(tmp_path)
-    assert foreseen(study, make_plan(study, seed=1).plan_of_one_each) == ()
+    assert of_plan(study) == ()

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
+from netstudy.analysis.caveats.base import Analysed, Caveat
 from netstudy.documents.fields import Ref
 from netstudy.study.published_values import published_values
 from netstudy.study.reference_files import PublishedValue
@@ -55,7 +56,7 @@ class Demand:
 
 
 @dataclass(frozen=True)
-class OffDemand:
+class OffDemand(Caveat):
     """A row with an outlying service demand."""
 
     demand: Demand
@@ -63,6 +64,11 @@ class OffDemand:
     """The median of the other rows."""
     rows: int
     """The number of other rows, from which the median is computed."""
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[OffDemand]:
+        """One caveat for each outlying row of a host."""
+        yield from off_demands(analysed.planned.study, analysed.cells.workload)
 
     @property
     def ratio(self) -> float:

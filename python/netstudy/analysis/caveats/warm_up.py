@@ -9,11 +9,14 @@ than chance.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
+from netstudy.analysis.caveats.base import Analysed, Caveat, reads
 from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.claims import Claim
 from netstudy.analysis.intervals import batch_means, student_quantile
 from netstudy.analysis.samples import Floats
 from netstudy.analysis.workloads import WorkloadAnalysis
@@ -94,3 +97,59 @@ def alarms(table: CellTable) -> tuple[tuple[CellRow, WarmUp], ...]:
     """The cells whose first samples suggest that the warm-up was too short."""
     found = ((cell, warm_up_of(cell, table.workload)) for cell in table.rows)
     return tuple((cell, warm) for cell, warm in found if warm is not None and warm.alarm)
+
+
+TELLING_PCT = 0.05
+"""A short warm-up is reported if it changes a mean by at least this: then the fourth digit
+differs."""
+
+
+@dataclass(frozen=True)
+class OnlyAtFirst(Caveat):
+    """Cells in which all that was measured lies in the first samples."""
+
+    cells: tuple[CellRow, ...]
+    table: CellTable
+    noun: str
+    """Name of a sample."""
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[OnlyAtFirst]:
+        """One caveat for all of them."""
+        found = [one for one in alarms(analysed.cells) if math.isinf(one[1].effect_pct)]
+        if found:
+            yield cls(tuple(cell for cell, _ in found), analysed.cells, found[0][1].noun)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about these cells, which no longer did anything when they were measured."""
+        return any(reads(claim, cell.treatment) for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class ShortWarmUp(Caveat):
+    """Cells whose first samples differ from the later ones."""
+
+    cells: tuple[CellRow, ...]
+    table: CellTable
+    noun: str
+    """Name of a sample."""
+    most_pct: float
+    """The largest effect on a mean."""
+    margin_pct: float | None
+    """The noise that the study declares; None: it declares none."""
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[ShortWarmUp]:
+        """One caveat for all of them, if some mean changes by a telling amount."""
+        found = [one for one in alarms(analysed.cells) if math.isfinite(one[1].effect_pct)]
+        most_pct = max((abs(warm.effect_pct) for _, warm in found), default=0.0)
+        if most_pct >= TELLING_PCT:
+            cells = tuple(cell for cell, _ in found)
+            margin_pct = analysed.planned.study.margin_pct
+            yield cls(cells, analysed.cells, found[0][1].noun, most_pct, margin_pct)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Equality of these cells, if the warm-up shifts a mean by more than the noise."""
+        is_large = self.margin_pct is not None and self.most_pct > self.margin_pct
+        touched = any(reads(claim, cell.treatment) for cell in self.cells)
+        return claim.kind == "equal" and is_large and touched

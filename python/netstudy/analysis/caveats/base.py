@@ -1,0 +1,105 @@
+"""A caveat: a reason for caution before a result is trusted. Each kind has one file here.
+
+A kind is found in the plan, in the results, or in both. It holds what was found; its sentence is in
+the file of the same name in the report.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Self
+
+from netstudy.analysis.claims import Claim, ClaimKind
+from netstudy.analysis.design import Design
+
+if TYPE_CHECKING:
+    from netstudy.analysis.case_result import CaseResult
+    from netstudy.analysis.cells import CellRow, CellTable
+    from netstudy.analysis.metrics import Metric
+    from netstudy.analysis.testbed import TestbedResult
+    from netstudy.analysis.workloads import WorkloadAnalysis
+    from netstudy.study import Study
+    from netstudy.wire import Level, Plan
+
+
+@dataclass(frozen=True, eq=False)
+class Planned:
+    """A study and its plan."""
+
+    study: Study
+    plan: Plan
+    workload: WorkloadAnalysis
+    repetitions: int | None = None
+    """Number of repetitions of each setting, if the plan has only one run of each; None: the plan
+    has all of them."""
+
+    @cached_property
+    def design(self) -> Design:
+        """What its factors change."""
+        levels = {name: factor.names for name, factor in self.study.factors.items()}
+        return Design.of(self.plan, levels)
+
+
+@dataclass(frozen=True, eq=False)
+class Analysed:
+    """A study after its runs."""
+
+    planned: Planned
+    cells: CellTable
+    cases: Sequence[CaseResult]
+    testbed: TestbedResult
+    deciding: Metric
+    unread: Sequence[str]
+    """Problems of the reference data; the affected values are left out."""
+    not_shown: Sequence[str]
+    """Paths of parts of the study that this version cannot show in the report."""
+    left_out: Sequence[str]
+    """Parts of the study that the user excluded from the run by their names."""
+    left_out_by_variant: Sequence[str]
+    """Parts of the study that the variant for the testbed leaves out."""
+
+    @property
+    def rows(self) -> list[CellRow]:
+        """The cells with valid runs."""
+        return [row for row in self.cells.rows if row.runs]
+
+
+class Caveat:
+    """A reason for caution before a result is trusted."""
+
+    def forbids(self, claim: Claim) -> bool:  # noqa: ARG002  # for kinds that need it
+        """Whether the claim must not be made, because of what was found."""
+        return False
+
+    @classmethod
+    def in_plan(cls, planned: Planned) -> Iterator[Self]:  # noqa: ARG003  # for kinds that need it
+        """The caveats of this kind that a plan shows, whatever the results."""
+        return iter(())
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[Self]:
+        """The caveats of this kind after the runs: those of the plan, unless a kind says more."""
+        return cls.in_plan(analysed.planned)
+
+
+COMPARISONS: Final[Collection[ClaimKind]] = ("different", "equal")
+"""Claims that compare levels."""
+OF_EVERY_CELL: Final[Collection[ClaimKind]] = ("equal", "growth ends", "still grows", "holds")
+"""Claims that one cell can refute; that levels differ may hold in the other cells alone."""
+
+
+def compares_within(claim: Claim, factor: str, levels: Iterable[Level]) -> bool:
+    """Whether a claim compares only these levels of a factor with each other."""
+    is_of_these = claim.factor == factor and set(claim.levels) <= set(levels)
+    return claim.kind in COMPARISONS and is_of_these
+
+
+def reads(claim: Claim, treatment: Mapping[str, Level]) -> bool:
+    """Whether a claim reads the cell of a treatment. Growth is read from every level."""
+    if claim.factor is None:
+        return True
+    level = treatment.get(claim.factor)
+    every = claim.kind in ("growth ends", "still grows") or not claim.levels
+    return level is not None and (every or level in claim.levels)

@@ -1,0 +1,55 @@
+"""Phases of only a few round trips."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.plan.paths import Routes
+from netstudy.wire import Run, Treatment, UntilTime
+
+TRIPS_MIN: Final = 10
+"""Fewest round trips of a phase: a shorter phase shows hardly more than TCP's first windows."""
+
+
+@dataclass(frozen=True)
+class ShortPhase(Caveat):
+    """A phase of only a few round trips."""
+
+    phase: Literal["warm-up", "measure"]
+    length_ns: int
+    trip_ns: float
+    treatment: Treatment
+    """The setting with the longest round trip."""
+
+    @classmethod
+    def in_plan(cls, planned: Planned) -> Iterator[ShortPhase]:
+        """One caveat for each phase; before the runs only."""
+        worst: dict[str, ShortPhase] = {}
+        for run in planned.design.runs:
+            trip_ns = _trip_ns(run)
+            for phase in run.phases:
+                kind, until = phase.kind, phase.until
+                if kind not in ("warm-up", "measure") or not isinstance(until, UntilTime):
+                    continue
+                if until.ns < TRIPS_MIN * trip_ns:
+                    found = cls(kind, until.ns, trip_ns, run.treatment)
+                    worst[kind] = max(found, worst.get(kind, found), key=lambda one: one.trip_ns)
+        yield from worst.values()
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[ShortPhase]:  # noqa: ARG003  # the base's
+        """None: the records show a warm-up that is too short."""
+        return iter(())
+
+
+def _trip_ns(run: Run) -> float:
+    """The longest time between two endpoints for an empty message and its answer, without
+    queues."""
+    routes = Routes(run.network)
+    return max(
+        routes.time_ns(client, server, 0) + routes.time_ns(server, client, 0)
+        for client, server in set(run.workload.roles.pairs)
+    )

@@ -1,0 +1,54 @@
+"""Cells in which many requests were still unanswered at the end of the phase. Their percentiles are
+too low, because unanswered requests have no latency."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from netstudy.analysis.caveats.base import Analysed, Caveat, reads
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.claims import Claim
+from netstudy.analysis.metrics import Metric, Percentile
+from netstudy.analysis.workloads import WorkloadAnalysis
+
+SEEN_PCT: Final = 1.0
+"""Smallest share of unanswered requests that is reported: they may be exactly the slowest 1 %."""
+
+
+@dataclass(frozen=True)
+class Unanswered(Caveat):
+    """The cells with too high a share of unanswered requests, of the workload or of the probe."""
+
+    share: Metric
+    cells: tuple[CellRow, ...]
+    of: int
+    """Number of cells of the plan."""
+    times: tuple[Metric, ...]
+    """The means and percentiles that lack the unanswered requests."""
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[Unanswered]:
+        """One caveat for the workload's own requests, and one for the probe's."""
+        table = analysed.cells
+        for metric in table.vocabulary:
+            if metric.is_share and "unanswered" in metric.name:
+                cells = [row for row in table.rows if (row.value(metric) or 0.0) >= SEEN_PCT]
+                if cells:
+                    times = tuple(_times(metric, table.vocabulary, table.workload))
+                    yield cls(metric, tuple(cells), len(table.rows), times)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Claims about these means and percentiles at these cells."""
+        touched = any(reads(claim, cell.treatment) for cell in self.cells)
+        return claim.metric in self.times and touched
+
+
+def _times(share: Metric, among: Sequence[Metric], workload: WorkloadAnalysis) -> Iterator[Metric]:
+    """Means and percentiles of the same requests: the workload's, or the probe's."""
+    own = (*workload.metrics, *workload.further)
+    for metric in among:
+        is_of_samples = metric.sampled is not None or isinstance(metric.reading, Percentile)
+        if is_of_samples and (metric in own) == (share in own):
+            yield metric

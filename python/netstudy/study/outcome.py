@@ -578,7 +578,8 @@ class Bottleneck(Conclusion):
 
 
 class Plateau(Conclusion):
-    """Finds where throughput stops growing, and what limits it there."""
+    """Finds where throughput stops growing with the load: the factor that grows, users,
+    connections, flows, the rate of requests, or the number of hosts of a group."""
 
     plateau: Literal[True]
     """Always true."""
@@ -659,7 +660,8 @@ class Equivalence(Conclusion):
 
 
 class Knee(Conclusion):
-    """The level above which a factor brings no further gain."""
+    """The level above which a factor brings no further gain. If the factor is no load, its levels
+    are not compared with proportional growth."""
 
     knee: NameValue
     """The factor that grows."""

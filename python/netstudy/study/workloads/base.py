@@ -112,8 +112,8 @@ class Spec(Model):
 
     @property
     def loads(self) -> tuple[object, ...]:
-        """The settings of the load per host, such as a number of users; empty: the load depends only
-        on the number of hosts."""
+        """The settings of the load per host, such as a number of users; empty: the load depends
+        only on the number of hosts."""
         return ()
 
     @property

@@ -254,34 +254,34 @@ def test_growth_that_goes_on_is_not_ended(
 
 
 @pytest.mark.parametrize(
-    ("shape", "noise", "sd", "level", "latest"),
+    ("shape", "noise", "sd", "level", "late", "latest"),
     [
-        ("flat", 2, 0.1, 1, 3),
-        ("flat", 2, 1, 1, 4),
-        ("flat", 5, 2, 1, 4),
-        ("knee at 6", 2, 0.5, 6, 9),
-        ("knee at 6", 2, 1, 6, 9),
-        ("knee at 6", 5, 2, 6, 9),
-        ("knee at 30", 2, 0.5, 30, 34),
-        ("knee at 30", 5, 2, 30, 37),
+        ("flat", 2, 0.1, 1, 0, 3),
+        ("flat", 2, 1, 1, 0, 4),
+        ("flat", 5, 2, 1, 0, 4),
+        ("knee at 6", 2, 0.5, 6, 0, 9),
+        ("knee at 6", 2, 1, 6, 0, 9),
+        ("knee at 6", 5, 2, 6, 0, 9),
+        ("knee at 30", 2, 0.5, 30, 0, 34),
+        ("knee at 30", 5, 2, 30, 2, 37),
     ],
 )
 def test_growth_that_has_ended_is_found_soon(
-    shape: str, noise: float, sd: float, level: int, latest: int
+    shape: str, noise: float, sd: float, level: int, late: int, latest: int
 ) -> None:
-    """All loops end, nine of ten at `latest`; the last gain is no later than the knee in nine of
-    ten, and one step of the noise before it at most: chance picks no higher level."""
+    """All loops end, nine of ten at `latest`. In nine of ten, the last gain is at most `late`
+    levels after the knee (chance picks no level far above it), and a step of the noise before."""
     found = ends(SHAPES[shape], noise, sd, confirm=2)
     assert len(found) == TRIALS
     assert sum(end <= latest for end, _ in found) >= 0.9 * TRIALS
-    within = [level / (1 + noise / 100) - 1 <= gained <= level for _, gained in found]
+    within = [level / (1 + noise / 100) - 1 <= gained <= level + late for _, gained in found]
     assert sum(within) >= 0.9 * TRIALS
 
 
-def test_saturation_ends_within_the_noise_of_its_limit() -> None:
+def test_saturation_ends_near_its_limit() -> None:
     """1 - exp(-n/3) misses its limit by 2 % at level 12."""
-    for sd, latest in ((0.1, 22), (0.5, 19), (1.0, 17)):
+    for sd, first, latest in ((0.1, 17, 22), (0.5, 13, 19), (1.0, 11, 17)):
         found = ends(SHAPES["saturation"], 2, sd, confirm=2)
         assert len(found) == TRIALS
-        assert sum(12 <= end <= latest for end, _ in found) >= 0.9 * TRIALS
+        assert sum(first <= end <= latest for end, _ in found) >= 0.9 * TRIALS
         assert median(SHAPES["saturation"](gained) for _, gained in found) >= 970

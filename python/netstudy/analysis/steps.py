@@ -14,8 +14,8 @@ Levels are judged in their order, each against the last level that gained; the f
 
 The value rises if it is shown to be better than at one of the two levels before it, back to the
 last gain, and if at this pace it would gain by the time that the load has doubled (at the next
-level, if the factor is no load). "Shown" is a one-sided Welch test at 5 %; without replicates, a
-rise must exceed the noise.
+level, if the factor is no load). "Shown" is a one-sided Welch test: at 5 % for proportion, at 10 %
+for a rise. Without replicates, values count as they are, and a rise must exceed the noise.
 
 For a metric without a better direction, a higher value counts as better.
 """
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from netstudy.analysis.loads import loads_of
 from netstudy.analysis.ratio import p_at_least
@@ -36,6 +36,10 @@ if TYPE_CHECKING:
     from netstudy.analysis.metrics import Metric
     from netstudy.study import Study
     from netstudy.wire import Level
+
+RISE_ALPHA: Final = 0.10
+"""Level of the test of a rise. It is less strict than the others: a rise found by chance costs one
+more level, a rise that is missed ends the growth too early."""
 
 Outcome = Literal["gain", "no gain", "undecided"]
 
@@ -179,7 +183,7 @@ class _Rule:
     def _is_better(self, now: Estimate, earlier: Estimate, threshold: float) -> bool:
         worse, better = (now, earlier) if self.lower_is_better else (earlier, now)
         p = p_at_least(worse, better, 1.0)
-        return better.value - worse.value > threshold if p is None else p < ALPHA
+        return better.value - worse.value > threshold if p is None else p < RISE_ALPHA
 
     def _growth(self, earlier: Level, later: Level) -> float | None:
         """The later load in units of the earlier one; None if the load does not grow, or if the

@@ -61,7 +61,7 @@ class Growth:
 
     until: Literal["no gain"]
     confirm: int
-    """Number of consecutive levels without gain that end the loop."""
+    """Number of levels without gain, since the last gain, that end the loop."""
     open_ended: bool
     """Whether the levels were written without an end (`1..`); the last one is then `at_most`."""
     at_most: int | None = None
@@ -335,11 +335,12 @@ class GrowthSpec(Model):
     """The levels in order: a list, a range `1..8`, or `1..` without an end."""
     until: Literal["no gain"] = "no gain"
     """When to stop: when a level no longer gains. A level gains if its result over all replicates
-    is better than the best earlier result by more than `noise`. Without a declared noise, it must
-    be better by more than the difference expected between two series of identical runs (A/A
-    noise)."""
+    is better than at the last level that gained by more than `noise`. Without a declared noise, it
+    must be better by more than the difference expected between two series of identical runs (A/A
+    noise). A level that is in proportion to the load, or that still rises, is undecided."""
     confirm: CountValue = 1
-    """Number of consecutive levels without gain that end the loop; a gain restarts the count."""
+    """Number of levels without gain that end the loop; a gain restarts the count, an undecided
+    level does not count."""
     at_most: CountValue | None = Field(default=None, alias="at most")
     """The last level of a range without an end, which needs it; a list ends with its own last
     level."""

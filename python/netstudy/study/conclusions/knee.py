@@ -10,7 +10,8 @@ from netstudy.study.conclusions.base import Checks, Conclusion
 
 
 class Knee(Conclusion):
-    """The level above which a factor brings no further gain."""
+    """The level above which a factor brings no further gain. If the factor is no load, its levels
+    are not compared with proportional growth."""
 
     knee: NameValue
     """The factor that grows."""

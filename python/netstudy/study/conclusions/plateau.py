@@ -8,7 +8,8 @@ from netstudy.study.conclusions.base import Conclusion
 
 
 class Plateau(Conclusion):
-    """Finds where throughput stops growing, and what limits it there."""
+    """Finds where throughput stops growing with the load: the factor that grows, users,
+    connections, flows, the rate of requests, or the number of hosts of a group."""
 
     plateau: Literal[True]
     """Always true."""

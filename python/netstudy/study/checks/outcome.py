@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -17,7 +17,7 @@ from netstudy.study.checks.names import (
     one_level_problems,
 )
 from netstudy.study.checks.tables import table_problems
-from netstudy.study.levels import level_text
+from netstudy.study.levels import is_numeric, level_text
 from netstudy.study.model import Study, factor_names
 from netstudy.study.outcome import (
     Bottleneck,
@@ -104,6 +104,34 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
         return
     yield from one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
     yield from metrics_problems(study, ("compare", "on"), compare.on)
+    yield from _two_bases(study, ("compare", "base"), compare.factor, compare.base, compare.on)
+
+
+def _two_bases(
+    study: Study,
+    place: Path,
+    factor: str,
+    base: Level | None,
+    on: Collection[MetricName],
+    case: str | None = None,
+) -> Iterator[Problem]:
+    """A base that differs from the 100 % of a table with the same metric: the report would give two
+    percentages for the same two levels."""
+    if base is None:
+        names = study.factors[factor].names
+        base = min(names, key=float) if is_numeric(names) else names[0]
+    own = level_text(base)
+    for table in study.report.tables:
+        if None not in (case, table.case) and case != table.case:
+            continue
+        for name, normal in table.normalise.items():
+            other = normal.row.get(factor)
+            if name in on and other is not None and level_text(other) != own:
+                shown = level_text(other)
+                message = f"is {own}, but a table takes {name} at {factor} {shown} as 100 %; "
+                message += f"one metric has one base: give base: {shown}"
+                yield study.document.problem(place, message)
+                return
 
 
 def _growth_problems(study: Study) -> Iterator[Problem]:
@@ -163,9 +191,13 @@ def _conclusion_problems(study: Study, path: Path, conclusion: Conclusion) -> It
         case Comparison():
             yield from factors_problems(study, (*path, "compare"), (conclusion.compare,), cases)
             yield from metrics_problems(study, (*path, "on"), conclusion.on)
-            if conclusion.base is not None and conclusion.compare in study.factors:
+            if conclusion.compare in study.factors:
                 base = (*path, "base")
-                yield from one_level_problems(study, base, conclusion.compare, conclusion.base)
+                if conclusion.base is not None:
+                    yield from one_level_problems(study, base, conclusion.compare, conclusion.base)
+                yield from _two_bases(
+                    study, base, conclusion.compare, conclusion.base, conclusion.on, conclusion.case
+                )
         case Limit():
             yield from metric_problems(study, (*path, "limit"), conclusion.limit)
             yield from metric_problems(study, (*path, "while"), conclusion.while_.metric)

@@ -284,8 +284,8 @@ def sections(studies: int = STUDIES) -> Iterator[str]:
         yield f"### {name.capitalize()}\n\n{said}".rstrip()
         yield pipe_table(rates_table(name, REPLICATES, studies))
     yield (
-        "### Noticing dependence\n\nHow often the caveat is raised if a run's deviation is rho times "
-        "that of the run before, plus noise."
+        "### Noticing dependence\n\nHow often the caveat is raised if a run's deviation is rho "
+        "times that of the run before, plus noise."
     )
     yield pipe_table(power_table(studies))
 

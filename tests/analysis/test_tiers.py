@@ -13,12 +13,11 @@ from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.plan import make_plan
+from netstudy.report.answer import answer
 from netstudy.report.conclusions import concluded_points
 from netstudy.report.document import document
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_markdown
-from netstudy.report.answer import answer
-from netstudy.report.conclusions import concluded_points
 from netstudy.store import Folder
 from netstudy.study import load
 from netstudy.wire import Run, RunRecord
@@ -342,6 +341,18 @@ def test_scaling_factors_have_the_base_of_the_table_that_has_them(tmp_path: Path
         ("fast", "20"): 1,
         ("fast", "40"): 2,
     }
+
+
+def test_base_rows_of_two_tables_are_not_compared(tmp_path: Path) -> None:
+    """Both disks have a factor of 1 with 20 users, although the fast one serves twice as much."""
+    asked = (
+        "compare: {factor: disk, base: slow, noise: 2 %, on: [etr_scaling]}\n"
+        "conclude: [{compare: disk, base: slow, on: [etr_scaling]}]\n"
+    )
+    result = analyse(made(tmp_path, SCALING + asked, relative))
+    tables = [one for case in result.cases for panel in case.panels for one in panel.verdicts]
+    assert {row.outcome for table in tables for row in table.rows} == {"missing"}
+    assert [one.drawn for one in result.concluded] == [()]
 
 
 GROWN = """\

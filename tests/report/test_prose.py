@@ -17,11 +17,11 @@ from netstudy.analysis.caveats.published_data import ContradictedOrder
 from netstudy.analysis.caveats.warm_up import OnlyAtFirst
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import INCAST as INCAST_METRICS
+from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
 from netstudy.report.prose.observe import observations
-from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.words import Point
 from netstudy.wire import Run, RunRecord
 from tests.report.caveats import caveat_sentences

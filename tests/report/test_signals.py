@@ -7,13 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.signals import LongWaits, least_rto_ms
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.prose.explain import cause_summary, chain
 from netstudy.report.prose.observe import observations
 from netstudy.report.prose.signals import sent_again
-from netstudy.report.prose.summary import summary
 from netstudy.wire import Run, RunRecord
 from tests.report import workloads
 from tests.report.caveats import caveat_sentences

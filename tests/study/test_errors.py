@@ -496,6 +496,27 @@ def test_after_ten_mistakes_the_others_are_counted(refusal: Refusal) -> None:
     assert found[-1] == "and 9 more problems"  # 15 unknown keys and 4 that are missing
 
 
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "compare: {factor: servers, base: 2, on: [goodput_mbps]}\n",
+        "conclude: [{compare: servers, base: 2, on: [goodput_mbps]}]\n",
+        "conclude: [{compare: servers, on: [goodput_mbps]}]\n",  # the first level is the base
+    ],
+)
+def test_a_comparison_and_a_table_with_two_bases_of_a_metric_are_refused(
+    asked: str, refusal: Refusal
+) -> None:
+    table = (
+        "tables: [{rows: servers, columns: goodput_mbps, "
+        "normalise: {goodput_mbps: {row: {servers: 3}}}}]\n"
+    )
+    (found,) = refusal(("question: ", f"{table}{asked}question: "))
+    assert found.endswith(
+        "a table takes goodput_mbps at servers 3 as 100 %; one metric has one base: give base: 3"
+    )
+
+
 def test_a_plan_of_more_than_a_million_runs_is_refused(refusal: Refusal) -> None:
     changes = (("servers: 1..3", "servers: 1..10000\n  more: 1..51"),)
     assert refusal(*changes) == [

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 
 def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, float]]:
-    """`id()` of a cell of the test case -> name of a relative metric -> the base value (100 %)."""
+    """`id()` of a cell of the test case -> name of a relative metric, as a percentage and as a
+    factor -> the base value (100 %)."""
     rows, relatives = cells.of_case(case), cells.workload.relatives
     found: dict[int, dict[str, float]] = {}
     for relative in relatives:
@@ -36,7 +37,7 @@ def bases_of(study: Study, case: str, cells: CellTable) -> dict[int, dict[str, f
             base = _base(map(settle, _by_place(together, table, cells)), normal, of)
             if base is not None:
                 for row in together:
-                    found.setdefault(id(row), {})[relative.metric.name] = base
+                    found.setdefault(id(row), {}).update(dict.fromkeys(relative.names, base))
     return found
 
 

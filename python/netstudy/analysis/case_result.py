@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.causes import Causes, causes
-from netstudy.analysis.cells import CellRow, CellTable
+from netstudy.analysis.cells import CellRow, CellTable, have_one_base
 from netstudy.analysis.expectations import Verdicts
 from netstudy.analysis.growth import GrownLoop
 from netstudy.analysis.layout import Layout, Panel, layout
@@ -148,9 +148,7 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
         for level in panel.series_levels:
             if level is None or level == comparing.base:
                 continue
-            pairs = [
-                Pair(x, panel.cell(x, level), panel.cell(x, comparing.base)) for x in panel.x_levels
-            ]
+            pairs = [_cells(panel, x, level, comparing.base, metric) for x in panel.x_levels]
             yield verdict_table(
                 pairs,
                 metric=metric,
@@ -160,6 +158,13 @@ def _verdicts(panel: Panel, comparing: Comparing) -> Iterator[VerdictTable]:
                 x=panel.x,
                 margin_pct=comparing.margin_pct,
             )
+
+
+def _cells(panel: Panel, x: Level | None, level: Level, base: Level, metric: Metric) -> Pair:
+    a, other = panel.cell(x, level), panel.cell(x, base)
+    if a is not None and other is not None and not have_one_base(a, other, metric):
+        return Pair(x, None, None)
+    return Pair(x, a, other)
 
 
 def verdicts_by_cells(cases: Iterable[CaseResult]) -> Verdicts:

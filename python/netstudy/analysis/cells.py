@@ -74,6 +74,13 @@ class CellRow:
         return None if estimate is None else estimate.value
 
 
+def have_one_base(a: CellRow, b: CellRow, metric: Metric) -> bool:
+    """Whether two cells may be compared in a metric. Values relative to different base rows may
+    not: two base rows are both 100 %, whatever was measured."""
+    bases = {run.bases.get(metric.name) for row in (a, b) for run in row.runs}
+    return len(bases) <= 1
+
+
 @dataclass(frozen=True, eq=False)
 class CellTable:
     """All cells of a results folder in the order of their levels."""

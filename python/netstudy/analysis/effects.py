@@ -29,7 +29,7 @@ from typing import Literal
 
 from scipy.special import stdtr
 
-from netstudy.analysis.cells import CellRow
+from netstudy.analysis.cells import CellRow, have_one_base
 from netstudy.analysis.intervals import ROUNDING, Estimate, Interval, student_interval
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.ratio import holm
@@ -396,7 +396,13 @@ def _pair(
     margin_pct: float | None,
 ) -> PairEffect | None:
     level, base = levels
-    contexts = design.contexts(factor, level, base)
+    contexts = [
+        one
+        for one in design.contexts(factor, level, base)
+        if have_one_base(
+            design.cells[one | {(factor, level)}], design.cells[one | {(factor, base)}], metric
+        )
+    ]
     if not contexts:
         return None
     of_level = [one | {(factor, level)} for one in contexts]

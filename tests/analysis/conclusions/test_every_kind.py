@@ -10,7 +10,6 @@ from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.conclusions import concluded_points, conclusion_tables
-from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.words import held_in_each
 from netstudy.report.refs import Sentence
 from netstudy.study.conclusions import KINDS

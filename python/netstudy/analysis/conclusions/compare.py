@@ -29,8 +29,8 @@ class TradeOff:
     def leading(self, pair: PairEffect) -> Level | None:
         """The level that is better in a metric. If the metric has no better direction, lower counts
         as better for percentages, such as utilisations, and higher for all other units. None: the
-        levels are equal, or no difference is shown."""
-        if not pair.is_shown or self.is_equal(pair):
+        levels are equal, no difference is shown, or each level is better in some setting."""
+        if not pair.is_shown or pair.turns or self.is_equal(pair):
             return None
         direction = pair.metric.direction
         is_cost = direction == "lower" or (direction == "neutral" and pair.metric.unit == "%")

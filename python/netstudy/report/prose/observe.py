@@ -26,8 +26,23 @@ from netstudy.wire import Level
 def ranges(found: PanelResult) -> list[Sentence]:
     """The range of each metric along x: the answer of a study that compares and concludes
     nothing."""
-    each = (_range_sentence(found.panel, metric) for metric in found.workload.observed)
+    each = (
+        _range_sentence(found.panel, metric)
+        for metric in found.workload.observed
+        if not _is_only_the_base(found, metric)
+    )
     return [one for one in each if one is not None]
+
+
+def _is_only_the_base(found: PanelResult, metric: Metric) -> bool:
+    """Whether a relative metric is known of its base row only, which is 100 % by definition."""
+    if metric.name not in {one.metric.name for one in found.workload.relatives}:
+        return False
+    values = [cell.value(metric) for cell in found.panel.cells.values()]
+    return [value for value in values if value is not None] == [_BASE_PCT]
+
+
+_BASE_PCT = 100.0
 
 
 def out_of_order(found: PanelResult, result: StudyResult) -> Iterator[Sentence]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Problem
@@ -19,7 +20,7 @@ from netstudy.study.checks.names import (
 )
 from netstudy.study.checks.tables import table_problems
 from netstudy.study.conclusions.base import Conclusion
-from netstudy.study.levels import level_text
+from netstudy.study.levels import is_numeric, level_text
 from netstudy.study.model import Case, Study, factor_names
 from netstudy.study.outcome import Expectation, Figure
 from netstudy.study.reference_files import (
@@ -100,6 +101,34 @@ def _compare_problems(study: Study) -> Iterator[Problem]:
         return
     yield from one_level_problems(study, ("compare", "base"), compare.factor, compare.base)
     yield from metrics_problems(study, ("compare", "on"), compare.on)
+    yield from _two_bases(study, ("compare", "base"), compare.factor, compare.base, compare.on)
+
+
+def _two_bases(
+    study: Study,
+    place: Path,
+    factor: str,
+    base: Level | None,
+    on: Collection[MetricName],
+    case: str | None = None,
+) -> Iterator[Problem]:
+    """A base that differs from the 100 % of a table with the same metric: the report would give two
+    percentages for the same two levels."""
+    if base is None:
+        names = study.factors[factor].names
+        base = min(names, key=float) if is_numeric(names) else names[0]
+    own = level_text(base)
+    for table in study.report.tables:
+        if None not in (case, table.case) and case != table.case:
+            continue
+        for name, normal in table.normalise.items():
+            other = normal.row.get(factor)
+            if name in on and other is not None and level_text(other) != own:
+                shown = level_text(other)
+                message = f"is {own}, but a table takes {name} at {factor} {shown} as 100 %; "
+                message += f"one metric has one base: give base: {shown}"
+                yield study.document.problem(place, message)
+                return
 
 
 def _growth_problems(study: Study) -> Iterator[Problem]:
@@ -174,6 +203,15 @@ class _NameChecks:
 
     def metrics(self, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
         yield from metrics_problems(self.study, path, metrics)
+
+    def base(
+        self, path: Path, factor: str, base: Level | None, on: Collection[MetricName]
+    ) -> Iterator[Problem]:
+        # A misspelt factor would otherwise be reported twice.
+        if factor in self.study.factors:
+            yield from self.level(path, factor, base)
+            found = (_two_bases(self.study, path, factor, base, on, one.name) for one in self.cases)
+            yield from islice(chain.from_iterable(found), 1)
 
 
 def _condition_paths(study: Study, key: str, index: int) -> tuple[Path, Path]:

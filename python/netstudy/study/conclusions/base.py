@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import ClassVar, Protocol
 
 from pydantic import Field
@@ -38,6 +38,12 @@ class Checks(Protocol):
 
     def metrics(self, path: Path, metrics: Iterable[MetricName]) -> Iterator[Problem]:
         """Metrics in a list at `path` that the study does not measure."""
+
+    def base(
+        self, path: Path, factor: str, base: Level | None, on: Collection[MetricName]
+    ) -> Iterator[Problem]:
+        """A base level that the factor does not have, or that differs from the 100 % of a table
+        with one of the metrics. None: the first level."""
 
 
 class Conclusion(Model):

@@ -39,4 +39,4 @@ class Comparison(Conclusion):
         """An unknown factor or base, and metrics that the study does not measure."""
         yield from checks.factor((*path, "compare"), self.compare)
         yield from checks.metrics((*path, "on"), self.on)
-        yield from checks.level((*path, "base"), self.compare, self.base)
+        yield from checks.base((*path, "base"), self.compare, self.base, self.on)

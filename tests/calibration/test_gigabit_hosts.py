@@ -45,4 +45,10 @@ def test_both_costs_are_found_from_a_wrong_start_and_other_rows_are_predicted(
     }
     assert errors.keys() == {1, 5}
     assert all(abs(error) < 0.02 for error in errors.values())
-    assert sum(one.target.predicted for one in found.judged) == 2
+    predicted = [
+        (one.target.treatment["clients"], str(one.target.metric))
+        for one in found.judged
+        if one.target.predicted
+    ]
+    frame = "switch@server.port_in_frame_bytes_mean"
+    assert sorted(predicted) == [(2, RATE), (4, "server.cpu_pct"), (4, frame), (4, RATE)]

@@ -39,7 +39,7 @@ from netstudy.report.prose.change import (
 )
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations, out_of_order
-from netstudy.report.prose.pairs import pair_sentence
+from netstudy.report.prose.pairs import inseparable_sentence, pair_sentence
 from netstudy.report.prose.words import (
     NOTHING,
     at_level,
@@ -217,7 +217,10 @@ def _case(result: StudyResult, case: CaseResult) -> Iterator[Weighed]:
         yield from (one for turn in zip_longest(*own) for one in turn if one is not None)
     if case.loops:
         yield from alone(map(loop_sentence, case.loops))
-    if len(tables) == 1 or (tables and len(case.layout.factors) == 1):
+    inseparable = [one for one in result.inseparable if one.case == case.name]
+    if inseparable:
+        yield from alone(map(inseparable_sentence, inseparable))
+    elif len(tables) == 1 or (tables and len(case.layout.factors) == 1):
         for table in tables:
             compared = next(found for found in case.panels if table in found.verdicts)
             yield from led(_two_levels(compared, table))

@@ -1,7 +1,7 @@
 """Compared levels whose difference cannot be credited to one thing.
 
 Either the levels themselves differ in several fields, or other factors always change together with
-the compared one, so that no two cells differ in the compared factor alone.
+the compared one, so that no two cells differ in nothing but the compared factor.
 """
 
 from __future__ import annotations

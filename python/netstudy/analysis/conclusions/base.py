@@ -29,8 +29,7 @@ class Drawn(ABC, Generic[AskedT]):
         """Draw the conclusion; None if the runs lack the values that it needs."""
 
     def claims(self) -> tuple[Claim, ...]:
-        """The claims of the headline, so that caveats may forbid it; empty if it claims nothing that
-        a caveat could."""
+        """The claims of the headline, which caveats may forbid; empty if it makes none."""
         return ()
 
     @property

@@ -187,7 +187,8 @@ def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None
 
 
 def candidates_at(cells: Cells, row: CellRow) -> tuple[Candidate, ...]:
-    """The candidates in one cell, as the study's own `bottleneck` names them, else the usual ones."""
+    """The candidates in one cell: the ones that the study's `bottleneck` names, else the usual
+    ones."""
     own = (one for one in cells.study.conclude if isinstance(one, Bottleneck))
     return _candidates(next(own, Bottleneck(bottleneck=True)), cells, row)
 

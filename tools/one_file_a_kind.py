@@ -49,7 +49,7 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
 """File -> words in it that look like names of workloads or their metrics, but mean something else:
 a template, a key of the output."""
 KEYS_OF_OTHERS: Final = frozenset({"limit", *StudyFile.model_fields})
-"""Keys of conclusions that are also keys elsewhere, so that the key alone does not tell a kind."""
+"""Keys of conclusions that are also keys elsewhere, so that the key does not tell a kind."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts must not contain words of a workload. The other layers (studies and verbs)
 contain examples."""
@@ -62,7 +62,7 @@ class Known:
     folder: str
     """The folder with the files, in each layer that has them."""
     noun: str
-    """What each file holds."""
+    """The noun for the contents of a file."""
     files: frozenset[str]
     """Names of the modules."""
     texts: frozenset[str]

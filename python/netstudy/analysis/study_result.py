@@ -14,6 +14,7 @@ from netstudy.analysis.conclusions import Concluded, concluded
 from netstudy.analysis.effects import Effects, effects
 from netstudy.analysis.expectations import CheckedExpectation, check_expectations
 from netstudy.analysis.growth import loops_of
+from netstudy.analysis.inseparable import Inseparable, inseparable
 from netstudy.analysis.lazy import Lazy
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
@@ -98,6 +99,8 @@ class StudyResult:
     concluded: tuple[Concluded, ...]
     """The conclusions that the study asks for, in the order of the study, one for each test case to
     which a conclusion applies."""
+    inseparable: tuple[Inseparable, ...]
+    """Levels of the comparison whose difference cannot be credited to one thing."""
     authors: tuple[str, ...]
     sources: tuple[str, ...]
     """Sources of the published values."""
@@ -223,6 +226,11 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
         ),
         requirements=check(study, cells),
         concluded=concluded(study, cells),
+        inseparable=()
+        if comparing is None
+        else tuple(
+            inseparable(study, cells, comparing.factor, comparing.base, comparing.on[0], margin_pct)
+        ),
         authors=study.authors,
         sources=tuple(dict.fromkeys(reference.source for reference in study.reference)),
         implied_sizes=implied_sizes(study, cells, published),

@@ -47,7 +47,7 @@ KINDS: Final[tuple[type[Drawn[Any]], ...]] = (
     KneeFound,
     Losses,
 )
-"""What is drawn for each kind of conclusion."""
+"""The findings of each kind of conclusion."""
 _OF: Final = {one.kind: one for one in KINDS}
 
 

@@ -1,4 +1,4 @@
-"""What each kind of conclusion offers: what is drawn from the cells of a study."""
+"""The interface of each kind of conclusion: its findings, drawn from the cells of a study."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class Drawn(ABC, Generic[AskedT]):
         """Draw the conclusion; None if the runs lack the values that it needs."""
 
     def claims(self) -> tuple[Claim, ...]:
-        """What the headline claims, so that caveats may forbid it; empty if it claims nothing that
-        a caveat could."""
+        """The claims of the headline, which caveats may forbid; empty if it makes none."""
         return ()
 
     @property

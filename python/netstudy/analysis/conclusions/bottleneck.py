@@ -188,7 +188,8 @@ def _limits(asked: Bottleneck, cells: Cells, row: CellRow, growth: Growth | None
 
 
 def candidates_at(cells: Cells, row: CellRow) -> tuple[Candidate, ...]:
-    """The candidates in one cell: those of the study's own `bottleneck`, or those of any study."""
+    """The candidates in one cell: the ones that the study's `bottleneck` names, else the usual
+    ones."""
     own = (one for one in cells.study.conclude if isinstance(one, Bottleneck))
     return _candidates(next(own, Bottleneck(bottleneck=True)), cells, row)
 

@@ -13,7 +13,7 @@ from netstudy.study.conclusions.equivalent import Equivalence
 
 @dataclass(frozen=True, eq=False)
 class FactorAlike:
-    """The levels of one factor, and those that differ in several things at once."""
+    """The levels of one factor, and the pairs that differ in several things at once."""
 
     levels: LevelsCompared
     bundles: tuple[Bundle, ...]

@@ -1,4 +1,4 @@
-"""What is claimed of growth with a factor."""
+"""Claims about growth with a factor."""
 
 from __future__ import annotations
 

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.metrics import Metric
 from netstudy.wire import Level
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,17 +61,17 @@ def bundles(cells: Cells, compared: Sequence[LevelsCompared]) -> Iterator[Bundle
         for pair in one.pairs:
             together.setdefault((one.factor, pair.level, pair.base), []).append(pair)
     for (factor, level, base), pairs in together.items():
-        parts = tuple(_differing(cells, factor, level, base))
+        parts = tuple(differing(cells.study, factor, level, base))
         if len(parts) > 1:
             rows = [row for pair in pairs for row in pair.rows if row.outcome != "missing"]
             equal = bool(rows) and all(row.outcome == "same" for row in rows)
             yield Bundle(factor, level, base, parts, equal)
 
 
-def _differing(cells: Cells, name: str, level: Level, base: Level) -> Iterator[str]:
+def differing(study: Study, name: str, level: Level, base: Level) -> Iterator[str]:
     """Fields in which two levels of a factor differ, and the other differences that the study
     lists for them under `bundle`."""
-    one, other = (cells.study.factors[name].level(each) for each in (level, base))
+    one, other = (study.factors[name].level(each) for each in (level, base))
     if one is None or other is None:
         return
     for field in dict.fromkeys((*one.fields, *other.fields)):

@@ -2,7 +2,7 @@
 
 A level keeps the condition if its 95 % interval lies on the right side of the bound, and breaks it
 if the interval lies on the wrong side; between them it is undecided. Where only single runs are
-known, the value alone decides.
+known, the value decides.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class LimitReached(Drawn[Limit]):
         if (factor := str(asked.limit)) in cells.study.factors:
             levels = tuple(_levels_held(cells, factor, bound, condition))
             return cls(bound, condition, None, levels) if levels else None
-        assert isinstance(asked.limit, MetricName), "what is no factor is a metric"
+        assert isinstance(asked.limit, MetricName), "it is no factor"
         metric = cells.metric(asked.limit)
         if metric is None:
             return None

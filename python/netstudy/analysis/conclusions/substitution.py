@@ -135,7 +135,7 @@ class Substituted(Drawn[Substitution]):
         return cls(tuple(found), tuple(bundles(cells, levels))) if found else None
 
     def claims(self) -> tuple[Claim, ...]:
-        """What is claimed of each replacement."""
+        """The claim about each replacement."""
         return tuple(claim for one in self.replaced if (claim := one.claim) is not None)
 
 
@@ -170,9 +170,11 @@ def _full(cells: Cells, treatment: Treatment) -> set[str]:
 
 def share_of_time(gain: float, factor: float | None) -> float:
     """The share of the time of a unit of work that a part takes, if throughput gains `gain` times
-    when the part becomes `factor` times as fast: the part saves 1 - 1/factor of its time. None: the
-    part is as good as removed, so that the share is at least this."""
-    return (1 - 1 / gain) / (1 if factor is None else 1 - 1 / factor)
+    when the part becomes `factor` times as fast: the part saves 1 - 1/factor of its time. None, or
+    a factor smaller than the gain, which then is no speed of the part: the part counts as removed,
+    so that the share is at least this."""
+    saved = 1.0 if factor is None or factor < gain else 1 - 1 / factor
+    return (1 - 1 / gain) / saved
 
 
 def _raised(study: Study, pair: PairEffect) -> float | None:

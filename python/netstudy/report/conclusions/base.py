@@ -1,4 +1,4 @@
-"""What each kind of conclusion offers to the report: its sentences and its tables."""
+"""The interface of each kind of conclusion in the report: its sentences and its tables."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ConclusionPage(ABC, Generic[DrawnT]):
     """The text and the tables of a kind of conclusion."""
 
     kind: ClassVar[type[Drawn[Any]]]
-    """What is drawn for this kind."""
+    """The findings of this kind."""
     subject: ClassVar[Subject | None] = None
     """What a question asks about that this kind answers; None: it only adds to an answer."""
 

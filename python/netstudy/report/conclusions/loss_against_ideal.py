@@ -1,4 +1,4 @@
-"""`loss against ideal`: what is lost compared with growth in proportion, in sentences and a
+"""`loss against ideal`: the loss compared with growth in proportion, in sentences and a
 table."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from netstudy.report.tables import (
 
 
 class LossPage(ConclusionPage[Losses]):
-    """What is lost compared with growth in proportion."""
+    """The loss compared with growth in proportion."""
 
     kind = Losses
     subject = "growth"

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from netstudy.analysis.effects import PairEffect
+from netstudy.analysis.inseparable import Inseparable
 from netstudy.analysis.verdict import Comparison
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import (
@@ -100,6 +101,19 @@ def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
         ci=interval,
         n=things(count(len(pair.contexts), "settings compared"), "setting"),
         **_both(pair),
+    )
+
+
+def inseparable_sentence(one: Inseparable) -> Sentence:
+    """The difference of levels that differ in several things, credited to none of them alone."""
+    so = "two of their effects may cancel out" if one.is_equal else "a difference belongs to {all}"
+    how = "{things} always change together" if one.are_factors else "{a} and {b} differ in {things}"
+    return say(
+        f"{how}, so {so}: {{effect}}",
+        things=Name(listed([*one.things])),
+        effect=pair_sentence(one.effect),
+        **({} if one.are_factors else _both(one.effect)),
+        **({} if one.is_equal else {"all": Name("both" if len(one.things) == 2 else "all")}),
     )
 
 

@@ -1,4 +1,4 @@
-"""What each kind of conclusion offers to the rest of a study."""
+"""The interface that each kind of conclusion offers to the rest of a study."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Conclusion(Model):
 
     @property
     def title(self) -> str:
-        """What is concluded, in the study's own words."""
+        """The kind and its subject, as a heading."""
         return self.key()
 
     @property
@@ -79,7 +79,7 @@ class Conclusion(Model):
 
     @property
     def needs(self) -> tuple[MetricName, ...]:
-        """The metrics that must have values, among those that the conclusion names."""
+        """The named metrics that must have values."""
         return self.metrics
 
     def problems(self, checks: Checks, path: Path) -> Iterator[Problem]:  # noqa: ARG002  # of kinds

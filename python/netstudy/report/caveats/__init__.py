@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from netstudy.report.caveats import (
+    assumed_costs,
     failed_runs,
     few_repetitions,
     few_runs,
@@ -28,6 +29,7 @@ from netstudy.report.caveats import (
 from netstudy.report.caveats.base import caveat_sentence
 
 __all__ = [
+    "assumed_costs",
     "caveat_sentence",
     "failed_runs",
     "few_repetitions",

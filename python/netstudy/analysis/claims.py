@@ -1,4 +1,4 @@
-"""What the headline of a conclusion claims. Caveats are asked about it: one that forbids a claim
+"""Claims of the headline of a conclusion. Caveats are asked about them: one that forbids a claim
 keeps it out of the answer."""
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.wire import Level
 
 ClaimKind = Literal["different", "equal", "limits", "growth ends", "still grows", "holds"]
-"""What is claimed: levels differ, or are equal within the noise; a resource limits throughput;
+"""Levels differ, or are equal within the noise; a resource limits throughput;
 growth ends at a level, or still goes on at it; a condition holds up to a level."""
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from netstudy.analysis.caveats import forbidding
+from netstudy.analysis.caveats import forbidding, in_answer
+from netstudy.analysis.caveats.assumed_costs import AssumedCosts
 from netstudy.analysis.caveats.failed_runs import EmptyCells
 from netstudy.analysis.caveats.few_runs import FewRuns
 from netstudy.analysis.caveats.few_samples import FewSamples
@@ -144,11 +145,13 @@ def test_latencies_without_the_unanswered_are_not_compared_at_their_cells() -> N
     assert not found.forbids(claim("different", 2, 4)), "throughput counts answers"
 
 
-def test_the_caveats_that_forbid_a_claim_are_chosen() -> None:
-    rto = NoTimeout("rto", (1, 200))
-    told = (NoLoss("rack", (0, 1)), rto)
-    assert forbidding([claim("equal", 1, 200, factor="rto")], told) == (rto,)
-    assert forbidding([], told) == ()
+def test_the_answer_has_what_forbids_a_claim_and_what_holds_for_every_figure() -> None:
+    rto, costs = NoTimeout("rto", (1, 200)), AssumedCosts({"brokerage": ("app_cpu",)})
+    told = (costs, NoLoss("rack", (0, 1)), rto)
+    claims = [claim("equal", 1, 200, factor="rto")]
+    assert forbidding(claims, told) == (rto,)
+    assert in_answer(claims, told) == (costs, rto)
+    assert in_answer([], told) == (costs,)
 
 
 def test_a_study_of_buffers_that_never_filled_claims_nothing_of_them(tmp_path: Path) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report.prose.answer import answer
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples, server_count

@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from netstudy.report.prose.answer import answer
 
+from netstudy.analysis.caveats import Caveat
+from netstudy.analysis.caveats.assumed_costs import AssumedCosts, BuiltInApplication
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.plan import make_plan
 from netstudy.report.answer import answer
@@ -449,3 +451,27 @@ def test_the_answer_to_a_comparison_tells_what_a_replacement_shows_of_the_limit(
 
     box = " ".join(map(str, answer(analyse(made(tmp_path, BOTH, plant)))))
     assert "The link slow limits external throughput rate (ETR)" in box.replace("\u00a0", " ")
+
+
+@pytest.mark.parametrize(
+    ("load", "app_cpu_pct", "expected"),
+    [
+        (
+            CLOSED,
+            90.0,
+            [BuiltInApplication("brokerage", ("app_cpu", "database_cpu", "database_disk"))],
+        ),
+        (
+            f"{CLOSED}, costs: {{app_cpu: 3 ms, database_cpu: 1 ms}}",
+            90.0,
+            [AssumedCosts({"brokerage": ("database_disk",)})],
+        ),
+        (CLOSED, 20.0, []),
+    ],
+    ids=["nothing said", "costs of the study", "no CPU is busy"],
+)
+def test_built_in_costs_behind_a_throughput_stand_beside_the_answer(
+    load: str, app_cpu_pct: float, expected: list[Caveat], tmp_path: Path
+) -> None:
+    folder = made(tmp_path, DISK, lambda _: Planted(app_cpu_pct=app_cpu_pct), load)
+    assert [one for one in analyse(folder).caveats if one.is_in_answer] == expected

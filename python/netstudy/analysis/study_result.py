@@ -24,6 +24,7 @@ from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, implied_sizes
 from netstudy.analysis.testbed import TestbedResult, gather_testbed
 from netstudy.analysis.workloads import figures_of, headline_of
+from netstudy.hardware import HardwareLibrary
 from netstudy.study.outcome import DistributionKind, Figure, Table
 from netstudy.study.undrawn import undrawn
 from netstudy.study.vocabulary import MetricName
@@ -243,6 +244,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
                 cells,
                 cases,
                 testbed,
+                HardwareLibrary.default(study.folder),
                 deciding,
                 unread,
                 not_shown,

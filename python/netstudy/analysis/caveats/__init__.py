@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from netstudy.analysis.caveats.assumed_costs import AssumedCosts, BuiltInApplication
 from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
-from netstudy.analysis.caveats.dependent_runs import DependentRuns
 from netstudy.analysis.caveats.failed_runs import EmptyCells, FailedRuns, RepeatedRuns, RunsSetAside
 from netstudy.analysis.caveats.few_repetitions import FewRepetitions
-from netstudy.analysis.caveats.few_runs import FewRuns, IdenticalRuns, SingleRuns
+from netstudy.analysis.caveats.few_runs import DependentRuns, FewRuns, IdenticalRuns, SingleRuns
 from netstudy.analysis.caveats.few_samples import FewSamples, FewSamplesExpected
 from netstudy.analysis.caveats.marking import NeverMarks, NobodyListens, NoMark, NothingMarks
 from netstudy.analysis.caveats.never_filled import CannotFill, NeverFilled
@@ -36,10 +36,12 @@ from netstudy.analysis.caveats.unexplained_waits import UnexplainedWaits
 from netstudy.analysis.caveats.warm_up import OnlyAtFirst, ShortWarmUp
 from netstudy.analysis.claims import Claim
 
-__all__ = ["KINDS", "Analysed", "Caveat", "Planned", "forbidding", "foreseen", "found"]
+__all__ = ["KINDS", "Analysed", "Caveat", "Planned", "forbidding", "foreseen", "found", "in_answer"]
 
 KINDS: Final[tuple[type[Caveat], ...]] = (
     DependentRuns,
+    BuiltInApplication,
+    AssumedCosts,
     FailedRuns,
     RepeatedRuns,
     RunsSetAside,
@@ -100,3 +102,10 @@ def forbidding(claims: Iterable[Claim], caveats: Iterable[Caveat]) -> tuple[Cave
     """The caveats that forbid one of the claims."""
     made = tuple(claims)
     return tuple(one for one in caveats if any(map(one.forbids, made)))
+
+
+def in_answer(claims: Iterable[Claim], caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
+    """The caveats that stand beside the answer: those that forbid one of the claims that it could
+    make, and those that hold for all of its figures. The others are only listed."""
+    made = tuple(claims)
+    return tuple(one for one in caveats if one.is_in_answer or any(map(one.forbids, made)))

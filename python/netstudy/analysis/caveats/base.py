@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from netstudy.analysis.claims import Claim, ClaimKind
 from netstudy.analysis.design import Design
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netstudy.analysis.metrics import Metric
     from netstudy.analysis.testbed import TestbedResult
     from netstudy.analysis.workloads import WorkloadAnalysis
+    from netstudy.hardware import HardwareLibrary
     from netstudy.study import Study
     from netstudy.wire import Level, Plan
 
@@ -50,6 +51,8 @@ class Analysed:
     cells: CellTable
     cases: Sequence[CaseResult]
     testbed: TestbedResult
+    hardware: HardwareLibrary
+    """The profiles that the study may name."""
     deciding: Metric
     unread: Sequence[str]
     """Problems of the reference data; the affected values are left out."""
@@ -68,6 +71,9 @@ class Analysed:
 
 class Caveat:
     """A reason for caution before a result is trusted."""
+
+    is_in_answer: ClassVar[bool] = False
+    """Whether it stands beside the answer even if it forbids none of the answer's claims."""
 
     def forbids(self, claim: Claim) -> bool:  # noqa: ARG002  # for kinds that need it
         """Whether the claim must not be made, because of what was found."""

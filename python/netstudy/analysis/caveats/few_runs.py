@@ -1,14 +1,16 @@
-"""Cells with too few runs for statistics, or with runs that are all alike."""
+"""Runs that do not show how much runs vary: too few, all alike, or dependent on each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from netstudy.analysis.autocorrelation import Autocorrelation, autocorrelation
 from netstudy.analysis.caveats.base import COMPARISONS, Analysed, Caveat, Planned, reads
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.named import metric_named
 from netstudy.analysis.repetition import shows_nothing
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.wire import Level
@@ -74,3 +76,31 @@ class IdenticalRuns(Caveat):
         alike = tuple(row for row in analysed.cells.rows if shows_nothing(row, metric))
         if alike:
             yield cls(alike, analysed.cells, metric)
+
+
+@dataclass(frozen=True)
+class DependentRuns(Caveat):
+    """Runs that depend on the runs before them, so that error rates do not hold."""
+
+    found: Autocorrelation
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[DependentRuns]:
+        """One caveat for all cells. Simulated runs share nothing but the study: each has random
+        numbers of its own."""
+        if not analysed.testbed.simulated:
+            shown = autocorrelation(analysed.cells.rows, _compared(analysed))
+            if shown is not None:
+                yield cls(shown)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons, whose tests assume independent runs."""
+        return claim.kind in COMPARISONS
+
+
+def _compared(analysed: Analysed) -> tuple[Metric, ...]:
+    """The metrics in `compare.on` of the study, else those that its workload compares."""
+    study, cells = analysed.planned.study, analysed.cells
+    names = study.compare.on if study.compare else ()
+    known = [metric_named(name, cells.vocabulary) for name in names]
+    return tuple(one for one in known if one is not None) or cells.workload.compared_on

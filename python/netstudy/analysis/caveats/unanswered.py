@@ -40,9 +40,14 @@ class Unanswered(Caveat):
                     yield cls(metric, tuple(cells), len(table.rows), times)
 
     def forbids(self, claim: Claim) -> bool:
-        """Claims about these means and percentiles at these cells."""
-        touched = any(reads(claim, cell.treatment) for cell in self.cells)
-        return claim.metric in self.times and touched
+        """Claims about these means at these cells, and about percentiles beyond the answered
+        requests: with 5 % unanswered, the median is known and the 99th percentile is not."""
+        metric = claim.metric
+        if metric not in self.times:
+            return False
+        beyond = 1 - metric.reading.q if isinstance(metric.reading, Percentile) else 0.0
+        cells = [one for one in self.cells if (one.value(self.share) or 0.0) > 100 * beyond]
+        return any(reads(claim, cell.treatment) for cell in cells)
 
 
 def _times(share: Metric, among: Sequence[Metric], workload: WorkloadAnalysis) -> Iterator[Metric]:

@@ -223,3 +223,6 @@ class WorkloadAnalysis:
         law = self.identity
         pair = () if law is None else (law.first, law.second)
         return metric in pair and metric != self.deciding
+
+    application: Callable[[Run], str | None] | None = None
+    """The profile with the costs of the application in a simulated run; None: there is none."""

@@ -703,6 +703,11 @@ def _course(run: RunSample) -> Course | None:
     return Course(found.elements / found.seconds, "interval")
 
 
+def _application(run: Run) -> str | None:
+    costs = work_of(run).costs
+    return None if costs is None else costs.profile
+
+
 TRANSACTIONS = WorkloadAnalysis(
     kind="transactions",
     metrics=TRANSACTION_METRICS,
@@ -731,6 +736,7 @@ TRANSACTIONS = WorkloadAnalysis(
     tail=(RESPONSE_P50, RESPONSE_P99),
     delay=RESPONSE,
     met=MET,
+    application=_application,
     published_rate=published_rate,
     signals=SIGNALS.steps(RESPONSE, DROPS, RETRANSMISSIONS),
     relatives=(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import chain, zip_longest
 
 from netstudy.analysis.case_result import CaseResult
-from netstudy.analysis.caveats import Caveat, forbidding
+from netstudy.analysis.caveats import Caveat, forbidding, in_answer
 from netstudy.analysis.claims import Claim, ClaimKind
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.metrics import Metric
@@ -18,6 +18,7 @@ from netstudy.report.answer.budget import Weighed, led
 from netstudy.report.conclusions import page_of_conclusion, sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import out_of_order, ranges
+from netstudy.report.prose.pairs import inseparable_sentence
 from netstudy.report.prose.words import in_words
 from netstudy.report.question import Clause, Subject, clauses
 from netstudy.report.refs import Name, Sentence, say
@@ -80,7 +81,7 @@ def allowed(result: StudyResult) -> Allowed:
     every = [one for case in result.cases for one in _sources(result, case)]
     kept = (one for one in every if not forbidding(one.claims, result.caveats))
     claims = [claim for one in every for claim in (*one.claims, *one.open)]
-    return Allowed(tuple(kept), forbidding(claims, result.caveats))
+    return Allowed(tuple(kept), in_answer(claims, result.caveats))
 
 
 def findings_first(result: StudyResult, sources: Sequence[Source]) -> Iterator[Weighed]:
@@ -152,6 +153,10 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
 def _compared(
     result: StudyResult, case: CaseResult, tables: Sequence[VerdictTable]
 ) -> Iterator[Sentence]:
+    together = [one for one in result.inseparable if one.case == case.name]
+    if together:
+        yield from map(inseparable_sentence, together)
+        return
     whole = result.effects_in(case)
     if len(tables) == 1 or len(case.layout.factors) == 1 or whole is None:
         for table in tables:

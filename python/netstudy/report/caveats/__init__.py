@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from netstudy.report.caveats import (
-    dependent_runs,
+    assumed_costs,
     failed_runs,
     few_repetitions,
     few_runs,
@@ -29,8 +29,8 @@ from netstudy.report.caveats import (
 from netstudy.report.caveats.base import caveat_sentence
 
 __all__ = [
+    "assumed_costs",
     "caveat_sentence",
-    "dependent_runs",
     "failed_runs",
     "few_repetitions",
     "few_runs",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from netstudy.analysis.caveats.few_runs import FewRuns, IdenticalRuns, SingleRuns
-from netstudy.analysis.verdict import RUNS_RECOMMENDED
+from netstudy.analysis.caveats.few_runs import DependentRuns, FewRuns, IdenticalRuns, SingleRuns
+from netstudy.analysis.verdict import ALPHA, RUNS_RECOMMENDED
 from netstudy.report.caveats.base import caveat_sentence, named_cells
-from netstudy.report.cellrefs import count
+from netstudy.report.cellrefs import count, plain
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.workloads import page_of
 
@@ -66,4 +66,19 @@ def identical_runs(found: IdenticalRuns) -> Sentence:
         where=say(" {where}", where=Name(where))
         if len(found.cells) == total
         else say(" in {cells}", cells=named_cells(found.cells, found.table)),
+    )
+
+
+@caveat_sentence.register
+def dependent_runs(caveat: DependentRuns) -> Sentence:
+    """How unlikely the order of the replicates is, and what would help."""
+    found = caveat.found
+    return say(
+        "The runs depend on the runs before them: only {p} of all orders of the {n} replicates "
+        "would make neighbours as alike. Verdicts and intervals assume independent runs, so "
+        "differences may be false and their error rate of {alpha} does not hold. Restart "
+        "everything between replicates, or repeat the study on other days.",
+        p=plain(100 * found.p, 1, "%", "p of the order of the replicates, by permutation"),
+        n=count(found.replicates, "replicates in order"),
+        alpha=plain(100 * ALPHA, 0, "%", "level of all tests"),
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Final, Literal, Protocol
 
@@ -103,6 +103,12 @@ class Spec(Model):
     def applications(self) -> Mapping[str, str | Ref | None]:
         """Key of the workload -> the application profile that this key gives."""
         return {}
+
+    @property
+    def own_costs(self) -> Collection[str]:
+        """Names of the costs that the study gives itself, in place of the application's
+        profile."""
+        return ()
 
     @property
     def starts(self) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Annotated, ClassVar, Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -450,6 +450,11 @@ class Transactions(Spec):
     def applications(self) -> Mapping[str, str | Ref | None]:
         """The profile with the application's costs."""
         return {"model": self.model}
+
+    @property
+    def own_costs(self) -> Collection[str]:
+        """The costs under `costs`."""
+        return frozenset(self.costs.model_fields_set)
 
     def problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         """Places that do not exist, and settings of the brokerage for a program."""

@@ -13,8 +13,9 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.not_given import TooFew, not_measured, too_few
 from netstudy.analysis.reference import PanelReference
 from netstudy.analysis.size_law import OffLaw, off_laws
+from netstudy.analysis.stationarity import UnsettledMetric, unsettled_metrics
 from netstudy.analysis.testbed import CheckFound, LimitFound, TestbedResult
-from netstudy.analysis.truncated import Truncated, truncated
+from netstudy.analysis.truncated import Starving, Truncated, starving, truncated
 from netstudy.analysis.untested import Untested, of_plan, of_records
 from netstudy.analysis.verdict import RUNS_RECOMMENDED
 from netstudy.analysis.warmup import WarmUp, alarms
@@ -60,6 +61,10 @@ class Warnings:
     """Percentiles that the study names, but for which some cells have too few samples."""
     truncated: tuple[Truncated, ...] = ()
     """Cells whose latencies are too low because they exclude many unanswered requests."""
+    starving: tuple[Starving, ...] = ()
+    """Cells with users or connections that got nothing in the measuring phase."""
+    unsettled: tuple[UnsettledMetric, ...] = ()
+    """Metrics for which the measuring phase of some cells is too short."""
     off_law: tuple[OffLaw, ...] = ()
     """Sizes whose times do not follow the law of the other sizes."""
     off_demand: tuple[OffDemand, ...] = ()
@@ -84,6 +89,8 @@ class Warnings:
                 self.not_measured,
                 self.too_few,
                 self.truncated,
+                self.starving,
+                self.unsettled,
                 self.off_law,
                 self.off_demand,
             )
@@ -126,6 +133,8 @@ def warnings_of(
         not_measured=not_measured(study, cells),
         too_few=too_few(study, cells),
         truncated=tuple(truncated(cells)),
+        starving=starving(cells),
+        unsettled=tuple(unsettled_metrics(cells.metrics, cells.rows, study.margin_pct)),
         off_law=off_laws(study, cells),
         off_demand=off_demands(study, cells.workload),
     )

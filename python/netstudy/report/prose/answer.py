@@ -39,6 +39,7 @@ from netstudy.report.prose.concluded import sentences_of
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import key_observations, out_of_order
 from netstudy.report.prose.pairs import pair_sentence
+from netstudy.report.prose.unsettled import needed
 from netstudy.report.prose.words import (
     NOTHING,
     at_level,
@@ -309,10 +310,21 @@ def _equal_or_open(panel: Panel, table: VerdictTable) -> Sentence:
             where=at_levels(panel, [row.x for row in same]),
             **_both(table),
         )
+    undecided = table.with_outcome("undecided")
+    short = [row.unsettled for row in undecided if row.unsettled is not None]
+    if short:
+        return say(
+            "Undecided: the measuring phase is too short to tell {a} and {b} apart in {metric}"
+            "{where}; measure at least {needed}.",
+            metric=Name(table.metric.label),
+            where=at_levels(panel, [row.x for row in undecided]),
+            needed=needed(short),
+            **_both(table),
+        )
     return say(
         "Too close to call: no difference between {a} and {b} in {metric} is shown{where}.",
         metric=Name(table.metric.label),
-        where=at_levels(panel, [row.x for row in table.with_outcome("undecided")]),
+        where=at_levels(panel, [row.x for row in undecided]),
         **_both(table),
     )
 

@@ -28,6 +28,7 @@ from netstudy.report.prose.change import (
     told_apart,
 )
 from netstudy.report.prose.explain import cause_summary
+from netstudy.report.prose.unsettled import needed
 from netstudy.report.prose.words import (
     NOTHING,
     Point,
@@ -230,9 +231,17 @@ def _undecided(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     if rounded:
         where = at_levels(panel, [row.x for row in rounded])
         yield say("Too close to call{where}: the published digits do not tell.", where=where)
+    short = [row for row in rows if row.unsettled is not None]
+    if short:
+        yield say(
+            "Undecided{where}: the measuring phase is too short; measure at least {needed}.",
+            where=at_levels(panel, [row.x for row in short]),
+            needed=needed(row.unsettled for row in short if row.unsettled is not None),
+        )
     # A row whose cells have repetitions is judged by these, even if other rows are judged by
     # rounding.
-    yield from _undecided_by_runs(panel, table, [row for row in rows if not row.by_rounding])
+    others = [row for row in rows if not row.by_rounding and row.unsettled is None]
+    yield from _undecided_by_runs(panel, table, others)
 
 
 def _undecided_by_runs(

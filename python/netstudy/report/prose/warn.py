@@ -27,6 +27,8 @@ from netstudy.report.cellrefs import (
 )
 from netstudy.report.numbers import full_level, level_text, spans
 from netstudy.report.prose import signals
+from netstudy.report.prose.starving import cut_off, starved
+from netstudy.report.prose.unsettled import too_short
 from netstudy.report.prose.untested import untested_sentence
 from netstudy.report.prose.words import NOTHING, things, value_range
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -67,6 +69,11 @@ def warnings(result: StudyResult) -> list[Sentence]:
         *map(_off_law, found.off_law),
         *map(_off_demand, found.off_demand),
         *(_truncated(one, result.cells) for one in found.truncated),
+        *_starving(result),
+        *(
+            too_short(one, _named([cell for cell, _ in one.cells], result.cells))
+            for one in found.unsettled
+        ),
         *map(untested_sentence, found.untested),
         *_not_measured(found.not_measured),
         *map(_too_few, found.too_few),
@@ -164,6 +171,15 @@ def _truncated(found: Truncated, cells: CellTable) -> Sentence:
         cells=_of_all(len(found.rows), len(cells.rows)),
         share=value_range([one for one in shares if one is not None]),
     )
+
+
+def _starving(result: StudyResult) -> Iterator[Sentence]:
+    found, metric = result.warnings.starving, result.cells.workload.response
+    rows = [one.row for one in found if one.starved is not None and one.starved.number]
+    yield from starved(found, _named(rows, result.cells))
+    if metric is not None:
+        rows = [one.row for one in found if one.answered is not None]
+        yield from cut_off(found, metric, _named(rows, result.cells))
 
 
 def _of_all(some: int, total: int) -> Sentence:

@@ -1,0 +1,49 @@
+"""Caveats about measuring phases that are too short for a metric."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.stationarity import Unsettled, UnsettledMetric
+from netstudy.report.cellrefs import metric_number, plain
+from netstudy.report.prose.words import NOTHING
+from netstudy.report.refs import Name, Number, Sentence, say
+
+_STEP_S = 10
+"""Advice on the length of a phase is rounded up to this."""
+
+
+def too_short(found: UnsettledMetric, where: Sentence) -> Sentence:
+    """How far the metric moves within the phase of its cells, and the length that may be enough.
+    `where`: the cells by their levels."""
+    metric, cells = found.metric, found.cells
+    _, widest = max(cells, key=lambda one: (one[1].high - one[1].low) / abs(one[1].high))
+    return say(
+        "The measuring phase is too short for {metric} in {cells}: means of its quarters go from "
+        "{low} to {high}{losses}. Levels that differ by less are undecided there, and more runs "
+        "do not help: measure at least {needed}.",
+        metric=Name(metric.label),
+        cells=where,
+        low=metric_number(widest.low, metric, "lowest mean of a quarter of the phase"),
+        high=metric_number(widest.high, metric, "highest mean of a quarter of the phase"),
+        losses=_losses(cells),
+        needed=needed(one for _, one in cells),
+    )
+
+
+def _losses(cells: Sequence[tuple[CellRow, Unsettled]]) -> Sentence:
+    fewest = min((one.loss_periods for _, one in cells if one.loss_periods), default=None)
+    if fewest is None:
+        return NOTHING
+    return say(
+        ", and it holds {periods} loss periods of a flow",
+        periods=plain(fewest, 1, "", "losses of a flow in the phase, in the cell with the fewest"),
+    )
+
+
+def needed(found: Iterable[Unsettled]) -> Number:
+    """The length of the phase that is advised."""
+    value = max(one.needed_s for one in found)
+    rounded = -(-value // _STEP_S) * _STEP_S
+    return plain(rounded, 0, "s", "three loss periods, or three phases if the metric has a trend")

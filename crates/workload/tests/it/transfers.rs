@@ -320,7 +320,9 @@ fn flows_that_start_apart_go_on_into_the_measuring_phase() {
     let samples = transfers(&pipes.measured(0));
     assert_eq!(samples.len(), 2);
     let whole = (at(52_000), config_time(&config));
-    assert!(samples.iter().all(|&(received, _, start, time)| received > 0 && (start, time) == whole));
+    assert!(
+        samples.iter().all(|&(received, _, start, time)| received > 0 && (start, time) == whole)
+    );
 }
 
 /// Length of the measuring phase.

@@ -609,6 +609,9 @@ class Transfer(Wire):
     """Size of the request for a transfer, and of the answer that confirms a transfer."""
     pause_ns: int = Field(default=0, ge=0)
     """Time between the end of a transfer and the start of the next one of the same flow."""
+    starts_ns: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """Delay of the start of each connection, in the order of `connected`; empty: all start
+    together."""
     ftp: Ftp | None = None
     """Settings of FTP; None: the bytes follow the request on the same connection."""
 
@@ -1283,6 +1286,9 @@ class StatisticsSamples(Wire):
     """Sum of the response times of all page elements."""
     not_met: tuple[int, ...]
     """Submissions that were due and not begun."""
+    starved_users: tuple[int, ...] = ()
+    """Users who wait for an answer and have had none since the phase began. Empty in records of
+    versions that did not count them."""
 
 
 class Samples(Wire):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.caveats import Caveat
 from netstudy.analysis.caveats.assumed_costs import AssumedCosts, BuiltInApplication

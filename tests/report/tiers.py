@@ -113,6 +113,8 @@ class Planted:
     not_met: int = 0
     carried: int = 0
     """Under way when the phase began; as many are when it ends."""
+    starved: int = 0
+    """Users of each generator without any answer in the phase."""
     drops: int = 0
     """By the queue of the application's interface to the generators."""
     packets: int = 0
@@ -222,6 +224,7 @@ def _statistics(one: Planted) -> StatisticsSamples:
         bytes_written=tuple(count * 400 for count in elements),
         response_sum_ns=tuple(count * mean for count in elements),
         not_met=(0,) * len(rows),
+        starved_users=(one.starved,) * len(rows),
     )
 
 

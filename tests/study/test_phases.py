@@ -338,3 +338,67 @@ def test_a_switch_that_is_not_in_every_treatment_is_refused_where_it_is_missing(
         make_plan(small(text=text))
     said = "12:23: instruments.0.ports: no switch wire-server; there is: switch"
     assert str(caught.value) == f"{tmp_path}/study.yaml:{said}"
+
+
+STREAM = "transfer: {direction: get, flows: 3}"
+
+
+def starts_of(study: Study, seed: int = 1) -> dict[int, tuple[int, ...]]:
+    """Replicate -> the starts of its flows."""
+    runs = make_plan(study, seed=seed).plan.runs
+    return {run.replicate: _starts(run) for run in runs}
+
+
+def _starts(run: wire.Run) -> tuple[int, ...]:
+    assert isinstance(run.workload, wire.Transfer)
+    return run.workload.starts_ns
+
+
+def test_flows_start_together_unless_the_study_spreads_them(small: Small) -> None:
+    rest = "procedure: {warmup: 4 s, measure: 10 s}\nreplicates: 2"
+    assert starts_of(small(text=study_of(STREAM, rest))) == {1: (), 2: ()}
+
+
+def test_spread_starts_lie_in_the_first_half_of_the_warm_up(small: Small) -> None:
+    rest = "procedure: {start: spread, warmup: 4 s, measure: 10 s}\nreplicates: 40"
+    study = small(text=study_of(STREAM, rest))
+    starts = starts_of(study)
+    every = sorted(start for own in starts.values() for start in own)
+    assert {len(own) for own in starts.values()} == {6}  # two pairs with three flows each
+    assert len(set(starts.values())) == 40, "no two replicates start alike"
+    assert 0 <= every[0] <= every[-1] < 2_000_000_000
+    # Even draws: a quarter of 240 in each quarter of the span, within five standard deviations.
+    counts = [sum(one // 500_000_000 == quarter for one in every) for quarter in range(4)]
+    assert all(abs(count - 60) < 34 for count in counts), counts
+    assert starts_of(study) == starts
+    assert starts_of(study, seed=2) != starts
+
+
+def test_all_treatments_of_a_replicate_start_alike(small: Small) -> None:
+    rest = "procedure: {start: spread, warmup: 4 s, measure: 10 s}\nreplicates: 2"
+    text = study_of('transfer: {request: "${size}"}', rest).replace("[1 MB]", "[1 kB, 2 kB]")
+    runs = make_plan(small(text=text)).plan.runs
+    found = {(run.replicate, _starts(run)) for run in runs}
+    assert (len(runs), len(found)) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("workload", "procedure", "said"),
+    [
+        (STREAM, "measure: 10 s", "add procedure.warmup"),
+        (STREAM, "warmup: 4 s, stop: true, measure: 10 s", "after the stop"),
+        ("request: {}", "warmup: 4 s, measure: 10 s", "the workload request sets its own"),
+        (
+            "transfer: {protocol: ftp, size: 1 MB}",
+            "warmup: 4 s, measure: 10 s",
+            "all sessions of ftp together",
+        ),
+    ],
+)
+def test_starts_that_cannot_be_spread_are_refused_by_name(
+    small: Small, workload: str, procedure: str, said: str
+) -> None:
+    text = study_of(workload, f"procedure: {{start: spread, {procedure}}}")
+    with pytest.raises(StudyError, match=said) as caught:
+        small(text=text)
+    assert "procedure.start" in str(caught.value)

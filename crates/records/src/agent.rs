@@ -287,6 +287,9 @@ pub enum AgentWorkload {
         /// Time from the end of a transfer to the start of the next one on the same connection.
         #[serde(deserialize_with = "spans::ns")]
         pause_ns: u64,
+        /// Delay of the start of each connection; empty: all start together.
+        #[serde(default, deserialize_with = "spans::all_ns")]
+        starts_ns: Vec<u64>,
         /// How long the warm-up lasts.
         warmup: Until,
         /// How long the measuring phase lasts.
@@ -733,6 +736,8 @@ pub enum AgentRecord {
         response_sum_ns: Vec<u64>,
         /// Submissions that were due but not started.
         not_met: Vec<u64>,
+        /// Users who wait for an answer and have had none since the phase began.
+        starved_users: Vec<u64>,
     },
     /// Samples of the host's counters, taken at an interval. This record is absent if the plan has
     /// no interval.

@@ -513,6 +513,10 @@ pub struct Transfer {
     /// Time between the end of a transfer and the next of the same flow.
     #[serde(deserialize_with = "spans::ns")]
     pub pause_ns: u64,
+    /// Delay of the start of each connection, in the order of the connections; empty: all start
+    /// together.
+    #[serde(default, deserialize_with = "spans::all_ns")]
+    pub starts_ns: Vec<u64>,
     /// FTP settings. None: FTP is not used, and data follow their request on the same connection.
     #[serde(default)]
     pub ftp: Option<Ftp>,

@@ -17,10 +17,16 @@ pub(crate) fn ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::E
     Ok(ns)
 }
 
+#[derive(serde::Deserialize)]
+struct Span(#[serde(deserialize_with = "ns")] u64);
+
+/// Like [`ns`], for a list.
+pub(crate) fn all_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+    Ok(Vec::<Span>::deserialize(deserializer)?.into_iter().map(|Span(ns)| ns).collect())
+}
+
 /// Like [`ns`], for an optional value.
 pub(crate) fn some_ns<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    #[derive(serde::Deserialize)]
-    struct Span(#[serde(deserialize_with = "ns")] u64);
     Ok(Option::<Span>::deserialize(deserializer)?.map(|Span(ns)| ns))
 }
 

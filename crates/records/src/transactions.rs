@@ -367,4 +367,6 @@ pub struct StatisticsSamples {
     pub response_sum_ns: Vec<u64>,
     /// Submissions that were due but not started.
     pub not_met: Vec<u64>,
+    /// Users who wait for an answer and have had none since the phase began.
+    pub starved_users: Vec<u64>,
 }

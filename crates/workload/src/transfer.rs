@@ -229,6 +229,8 @@ impl Flow {
 #[derive(Clone, Debug)]
 pub struct TransferClient {
     config: TransferConfig,
+    /// Delay of the first transfer on each connection; missing: none.
+    starts: Vec<Duration>,
     sequence: Sequence,
     limit: Limit,
     flows: Vec<Flow>,
@@ -247,6 +249,7 @@ impl TransferClient {
         }
         Self {
             config: *config,
+            starts: Vec::new(),
             sequence: Sequence::new(config.phases, config.connections),
             limit: Limit::NONE,
             flows: vec![Flow::NEW; config.connections as usize],
@@ -255,11 +258,22 @@ impl TransferClient {
         }
     }
 
+    /// The client with delayed starts: in the warm-up, the first transfer on each connection begins
+    /// this long after all connections are open. Connections without an entry start at once.
+    #[must_use]
+    pub fn starting_after(mut self, starts: Vec<Duration>) -> Self {
+        self.starts = starts;
+        self
+    }
+
     fn begin_phase(&mut self, now: Time, limit: Limit) {
         self.limit = limit;
-        for flow in &mut self.flows {
+        // Only the first phase is spread: in later phases the flows go on from where they are.
+        let starts = core::mem::take(&mut self.starts);
+        for (connection, flow) in self.flows.iter_mut().enumerate() {
             flow.begun = 0;
-            flow.state = if limit.allows(0, now) { State::Waiting(now) } else { State::Idle };
+            let at = now + starts.get(connection).copied().unwrap_or(Duration::ZERO);
+            flow.state = if limit.allows(0, at) { State::Waiting(at) } else { State::Idle };
         }
         self.look_ahead(now);
     }

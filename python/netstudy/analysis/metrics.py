@@ -52,6 +52,9 @@ class RatioOfSums:
     of: Callable[[RunSample], Terms | None]
     ceiling: float = field(default=math.inf, kw_only=True)
     """The largest possible value, at which intervals are cut."""
+    over_time: bool = field(default=False, kw_only=True)
+    """Whether the entries of a run, if there are several, are consecutive intervals of its
+    measuring phase."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The sum of all numerators ÷ the sum of all denominators."""

@@ -34,6 +34,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.ratio import fieller, holm, p_different, p_same, welch_df
 from netstudy.analysis.samples import Floats
+from netstudy.analysis.stationarity import Unsettled, too_short
 from netstudy.wire import Level
 
 if TYPE_CHECKING:
@@ -114,6 +115,9 @@ class Comparison:
     """If a cell has too few samples for a percentile: how many it has, and how many are needed."""
     known: Known | None = None
     """For an undecided pair of repeated cells: the range that remains."""
+    unsettled: Unsettled | None = None
+    """If the measuring phase of a cell is too short for the metric: by how much. More runs of the
+    same phase would not help, so the pair is undecided."""
 
     @property
     def difference(self) -> float | None:
@@ -214,6 +218,7 @@ class _Test:
     p_different: float | None
     p_same: float | None
     lacking: Lacking | None = None
+    unsettled: Unsettled | None = None
 
     @classmethod
     def of(cls, pair: Pair, metric: Metric, margin: float | None) -> _Test:
@@ -224,6 +229,8 @@ class _Test:
             found = [lack for cell in cells if (lack := cell.lacking(metric)) is not None]
             fewest = min(found, key=lambda lack: lack.samples, default=None)
             return cls(pair.x, a, b, None, None, fewest)
+        if (short := too_short(pair.a, pair.base, metric, margin)) is not None:
+            return cls(pair.x, a, b, None, None, unsettled=short)
         same = None if margin is None else p_same(a, b, margin)
         return cls(pair.x, a, b, p_different(a, b, margin or 0.0), same)
 
@@ -244,7 +251,9 @@ def _judge(
     within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
     # Tests need run-to-run variation, so values with only their rounding and single runs are
     # decided without tests.
-    if rounded and a and b:
+    if test.unsettled is not None:
+        outcome: Outcome = "undecided"
+    elif rounded and a and b:
         outcome = _by_rounding(a, b, margin)
     else:
         outcome = "undecided" if within and a and b else _outcome(a, b, differ, same)
@@ -261,7 +270,7 @@ def _judge(
         outcome=outcome,
         winner=_winner(a, b, metric, levels) if outcome == "different" else None,
         more_runs=_more_runs(a, b, margin, compared)
-        if undecided and not rounded and a and b
+        if undecided and not rounded and test.unsettled is None and a and b
         else None,
         within_one_run=within,
         too_few_samples=any(map(_not_of_single_runs, (a, b))),
@@ -271,6 +280,7 @@ def _judge(
         known=_known(a, b, 1 - ALPHA / left, margin)
         if undecided and not within and not rounded
         else None,
+        unsettled=test.unsettled,
     )
 
 

@@ -16,9 +16,17 @@ from netstudy.documents.problems import Path, fail
 from netstudy.hardware import HardwareLibrary
 from netstudy.knobs import knobs
 from netstudy.plan.graph import Graph
+from netstudy.plan.identity import digest
 from netstudy.plan.network import Devices
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads import Context, Counts, Load, Roles, lowering_of_spec
+from netstudy.plan.workloads import (
+    Context,
+    Counts,
+    Load,
+    Roles,
+    lowering_of,
+    lowering_of_spec,
+)
 from netstudy.study import Study
 from netstudy.study.places import Place
 from netstudy.study.procedure import (
@@ -50,17 +58,36 @@ class Lowered:
     probe: wire.Probe | None
     phases: tuple[wire.Phase, ...]
     instruments: tuple[wire.Instrument, ...]
+    spread_ns: int
+    """The starts of the flows are drawn from a span of this length; 0: they start together."""
 
-    def run(self, **identity: Any) -> wire.Run:
+    def run(self, *, plan_seed: int, replicate: int, **identity: Any) -> wire.Run:
         """A run with the given identity."""
         return wire.Run(
             **identity,
+            replicate=replicate,
             network=self.network,
-            workload=self.workload,
+            workload=self._started(plan_seed, replicate),
             probe=self.probe,
             phases=self.phases,
             instruments=self.instruments,
         )
+
+    def _started(self, plan_seed: int, replicate: int) -> wire.Workload:
+        if not self.spread_ns:
+            return self.workload
+        # Drawn by the replicate and not by the treatment, so that all treatments of a block start
+        # alike.
+        lowering = lowering_of(self.workload)
+        flows = range(lowering.connections(self.workload))
+        starts = tuple(_drawn_ns(self.spread_ns, plan_seed, replicate, flow) for flow in flows)
+        started: wire.Workload = lowering.started(self.workload, starts)
+        return started
+
+
+def _drawn_ns(span_ns: int, *parts: int) -> int:
+    """A time from 0 to the span, evenly drawn by a hash of the parts."""
+    return int(digest("start", *parts)[:16], 16) * span_ns >> 64
 
 
 class Resolver:
@@ -115,6 +142,7 @@ class Resolver:
             probe=None if workload.probe is None else _probe(workload.probe),
             phases=tuple(_phases(procedure, lowering.counts(workload.spec))),
             instruments=tuple(self._instruments(graph, network, work)),
+            spread_ns=_spread_ns(procedure),
         )
 
     def _check_client(self, roles: Roles, topology: Topology, kind: str) -> None:
@@ -348,6 +376,12 @@ def _probe(probe: Probe) -> wire.Probe:
         request_bytes=concrete(probe.request),
         response_bytes=concrete(probe.response),
     )
+
+
+def _spread_ns(procedure: Procedure) -> int:
+    """Half of the warm-up: in the other half, flows that start late come up to their rate."""
+    is_spread = concrete(procedure.start) == "spread"
+    return (concrete(procedure.warmup) or 0) // 2 if is_spread else 0
 
 
 def _phases(procedure: Procedure, counts: Counts) -> Iterator[wire.Phase]:

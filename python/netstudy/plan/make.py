@@ -140,6 +140,7 @@ class _Design:
                     treatment=run.treatment,
                     replicate=run.replicate,
                     seed=run.seed,
+                    plan_seed=self.seed,
                 )
             )
         return tuple(found)

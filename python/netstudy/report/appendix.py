@@ -190,18 +190,23 @@ def _all_values(name: str, values: Sequence[Any]) -> Name | None:
     found = list(dict.fromkeys(_hashable(value) for value in values))
     if not found:
         return None
-    numbers = [value for value in found if isinstance(value, int) and len(found) > MANY]
-    if len(numbers) == len(found):
+    every = [one for value in found for one in (value if isinstance(value, tuple) else (value,))]
+    numbers = [one for one in every if isinstance(one, int) and len(every) > MANY]
+    if numbers and len(numbers) == len(every):
         return Name(f"{setting_text(name, min(numbers))} to {setting_text(name, max(numbers))}")
     return Name(" or ".join(setting_text(name, value) for value in found))
 
 
 def _hashable(value: Any) -> Any:
-    return " – ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    if not isinstance(value, list | tuple):
+        return value
+    return tuple(str(one) if isinstance(one, dict) else one for one in value)
 
 
 def setting_text(name: str, value: Any) -> str:
     """The value of a setting, with the unit from the setting's name; "—" if it is not set."""
+    if isinstance(value, tuple):
+        return " – ".join(setting_text(name, one) for one in value) or UNSET
     if value is None:
         return BY_RFC if name.endswith("initial_window_segments") else UNSET
     if isinstance(value, bool):

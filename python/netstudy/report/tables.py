@@ -328,6 +328,8 @@ def verdict_text(row: Comparison, factor: str) -> str:
         case "undecided":
             if row.by_rounding:
                 return "undecided"
+            if row.unsettled is not None:
+                return "undecided, phase too short"
             if row.too_few_samples:
                 return "undecided, too few samples a run"
             more = ">1000" if row.more_runs is None else str(row.more_runs)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, get_args
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,7 @@ from netstudy.documents.fields import (
     MeasuringTime,
     NameValue,
     PhaseTime,
+    Ref,
     Switched,
     Typed,
     WordsValue,
@@ -25,6 +26,11 @@ SnmpAuthentication = Annotated[
 ]
 SnmpPrivacy = Annotated[
     str, Typed(Choice(get_args(wire.SnmpCipher), "a cipher of SNMPv3"), refs=False)
+]
+
+Start = Annotated[
+    Literal["together", "spread"] | Ref,
+    Typed(Choice(("together", "spread"), "a start of flows")),
 ]
 
 
@@ -46,6 +52,12 @@ class Procedure(Model):
     idle network."""
     warmup: PhaseTime | None = None
     """Time under load before anything is measured."""
+    start: Start = "together"
+    """When the flows start. `together`: all at the beginning of the warm-up. `spread`: each at a
+    time that is drawn from the first half of the warm-up, anew for each replicate, so that the
+    replicates do not lose packets at the same moments of the measuring phase. Make that half as
+    long as the time between two losses of a flow. Only for flows that go on from the warm-up into
+    the measuring phase."""
     stop: Switched = False
     """Stop the load after the warm-up and wait until nothing is in flight. The load starts again
     with the next phase."""

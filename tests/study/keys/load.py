@@ -267,6 +267,9 @@ LOAD = {
             {"warmup": "2 s", "measure": "2 s", "cooldown": "1 s"},
         ),
         **examples(in_plan, _PROBED, "procedure", {"idle": "1 s"}),
+        **examples(
+            in_plan, changed(TIMED, {"procedure.warmup": "1 s"}), "procedure", {"start": "spread"}
+        ),
     },
     "SarSampler": examples(
         in_plan, _SAR, "instruments.0", {"sar": "server", "every": "1 s", "sysstat": True}

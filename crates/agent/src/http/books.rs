@@ -136,6 +136,7 @@ fn statistics(rows: &[Statistics]) -> AgentRecord {
         bytes_written: column(|counts| counts.bytes_written),
         response_sum_ns: column(|counts| counts.response_sum_ns),
         not_met: column(|counts| counts.not_met),
+        starved_users: rows.iter().map(|row| row.starved.into()).collect(),
     }
 }
 

@@ -50,17 +50,19 @@ pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
         &AgentWorkload::TransferServer { direction, size, request_bytes } => {
             Box::new(transfer::Server { shape: transfer::shape(direction, size, request_bytes) })
         }
-        &AgentWorkload::TransferClient {
+        AgentWorkload::TransferClient {
             direction,
             size,
             request_bytes,
             pause_ns,
+            starts_ns,
             warmup,
             measure,
         } => Box::new(transfer::Client {
-            shape: transfer::shape(direction, size, request_bytes),
-            pause: Duration::from_ns(pause_ns),
-            phases: phases(warmup, measure),
+            shape: transfer::shape(*direction, *size, *request_bytes),
+            pause: Duration::from_ns(*pause_ns),
+            starts_ns,
+            phases: phases(*warmup, *measure),
         }),
         AgentWorkload::FtpServer { direction, size_bytes, store, data_path, login, verify } => {
             Box::new(ftp::Server {

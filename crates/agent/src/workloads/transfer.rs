@@ -19,9 +19,10 @@ pub(super) struct Server {
 }
 
 /// Makes transfers on each of its connections, one after the other.
-pub(super) struct Client {
+pub(super) struct Client<'a> {
     pub(super) shape: TransferShape,
     pub(super) pause: Duration,
+    pub(super) starts_ns: &'a [u64],
     pub(super) phases: Phases,
 }
 
@@ -40,7 +41,7 @@ impl Role for Server {
     }
 }
 
-impl Role for Client {
+impl Role for Client<'_> {
     fn opens(&self) -> bool {
         true
     }
@@ -50,10 +51,11 @@ impl Role for Client {
         plan: &AgentPlan,
         connections: u32,
     ) -> Result<Box<dyn Application>, String> {
-        let Self { shape, pause, phases } = *self;
+        let Self { shape, pause, starts_ns, phases } = *self;
         let config = TransferConfig { shape, connections, pause, phases };
         config.check()?;
-        beside(plan, connections, TransferClient::new(&config))
+        let starts = starts_ns.iter().map(|&ns| Duration::from_ns(ns)).collect();
+        beside(plan, connections, TransferClient::new(&config).starting_after(starts))
     }
 
     fn recording(&self, _connections: u32) -> Box<dyn Recording> {

@@ -648,6 +648,7 @@ fn transfer_client(
         size,
         request_bytes,
         pause_ns: 0,
+        starts_ns: Vec::new(),
         warmup,
         measure,
     };

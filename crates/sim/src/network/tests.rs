@@ -321,6 +321,7 @@ fn any_to_any() -> impl Strategy<Value = Run> {
                     flows,
                     request_bytes: 64,
                     pause_ns,
+                    starts_ns: Vec::new(),
                     ftp: is_of_files.then_some(FILES),
                 })
             } else {

@@ -104,7 +104,15 @@ fn streams(
         size: work.size_bytes.map_or_else(|| stream(run, wiring), TransferSize::Fixed),
         request_bytes: work.request_bytes,
     };
-    let client = |_, connections| {
+    if !work.starts_ns.is_empty() && work.starts_ns.len() != cast.connections.len() {
+        return Err("there is a start for each connection, or none".to_owned());
+    }
+    let starts = |member: usize| {
+        let all = cast.connections.iter().zip(&work.starts_ns);
+        let own = all.filter(|(ends, _)| ends.contains(&member));
+        own.map(|(_, &ns)| Duration::from_ns(ns)).collect()
+    };
+    let client = |member, connections| {
         let config = TransferConfig {
             shape,
             connections,
@@ -113,7 +121,7 @@ fn streams(
         };
         // Each configuration is checked, because the number of connections differs between clients.
         config.check()?;
-        Ok(TransferClient::new(&config))
+        Ok(TransferClient::new(&config).starting_after(starts(member)))
     };
     clients_and_servers(&work.roles, cast, client, |_| Ok(TransferServer::new(shape)))
 }

@@ -50,6 +50,7 @@ fn files(clients: u32, servers: u32, direction: Direction, size_bytes: u64, repe
         flows: 1,
         request_bytes: 64,
         pause_ns: 0,
+        starts_ns: Vec::new(),
         ftp: Some(MADE),
     });
     run

@@ -22,6 +22,7 @@ fn probed(size_bytes: Option<u64>, phases: &[(PhaseKind, Option<u64>)]) -> Run {
         flows: 1,
         request_bytes: 64,
         pause_ns: MS,
+        starts_ns: Vec::new(),
         ftp: None,
     });
     run.probe =

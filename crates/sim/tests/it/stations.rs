@@ -30,6 +30,7 @@ fn files(clients: usize, ftp: Option<Ftp>, repeats: u32) -> Run {
         flows: 1,
         request_bytes: 64,
         pause_ns: 0,
+        starts_ns: Vec::new(),
         ftp,
     });
     run

@@ -34,6 +34,7 @@ fn transfers(clients: u32, servers: u32, direction: Direction, size_bytes: u64) 
         flows: 1,
         request_bytes: 64,
         pause_ns: 1_000_000,
+        starts_ns: Vec::new(),
         ftp: None,
     });
     run
@@ -119,6 +120,27 @@ fn streams(clients: u32, servers: u32, direction: Direction, flows: u32, measure
     (transfer.size_bytes, transfer.flows) = (None, flows);
     set_times(&mut run, &[(PhaseKind::WarmUp, 100), (PhaseKind::Measure, measure_ms)]);
     run
+}
+
+#[test]
+fn flows_start_when_the_plan_says() {
+    let with_starts = |starts_ns| {
+        let mut run = streams(1, 1, Direction::Get, 2, 50);
+        let Workload::Transfer(transfer) = &mut run.workload else { unreachable!("it was set") };
+        transfer.starts_ns = starts_ns;
+        run
+    };
+    let apart = with_starts(vec![0, 90 * MS]);
+    let [together, spread] = [with_starts(Vec::new()), apart.clone()].map(|run| {
+        make_ok(&run).samples.connection.expect("there were connections").bytes_received
+    });
+    assert!(spread.iter().all(|&bytes| bytes > 0));
+    // The flow that starts 10 ms before the phase has less of it than one that starts with the other.
+    assert!(spread[1] < together[1], "{spread:?} {together:?}");
+    let by_events = make_ok(&by_events(apart)).samples.connection.expect("there were connections");
+    assert_eq!(by_events.bytes_received, spread);
+    let wrong = lab::make(&with_starts(vec![0]));
+    assert!(wrong.error.is_some_and(|error| error.contains("a start for each connection")));
 }
 
 /// The same run event-driven: an interface that merges segments up to a single one has no closed form,

@@ -57,6 +57,8 @@ pub struct Statistics {
     pub at: Duration,
     /// Clients of the generator.
     pub users: u32,
+    /// Clients that wait for an answer and have had none since the phase began.
+    pub starved: u32,
     /// The sums.
     pub counts: Counts,
 }

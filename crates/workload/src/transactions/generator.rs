@@ -221,6 +221,8 @@ struct Client {
     user: Option<u32>,
     is_logged_in: bool,
     is_busy: bool,
+    /// Whether it has had an answer since the measuring phase began.
+    is_answered: bool,
     operation: u32,
     rest: Rest,
     /// The step that waits for its answer.
@@ -243,6 +245,7 @@ impl Client {
         user: None,
         is_logged_in: false,
         is_busy: false,
+        is_answered: false,
         operation: 0,
         rest: Rest::Steps(&[]),
         step: None,
@@ -408,6 +411,7 @@ impl<R: Random> Generator<R> {
         let index = client as usize;
         let own = &mut self.clients[index];
         let first_sent = *own.sent.get_or_insert(answer.sent);
+        own.is_answered = true;
         let (operation, intended, due) = (own.operation, own.intended, own.due);
         if self.is_measuring {
             let counts = &mut self.counts[operation as usize];
@@ -559,6 +563,7 @@ impl<R: Random> Generator<R> {
         self.began = at;
         self.statistics_due = at + self.config.statistics_every;
         self.counts.fill(Counts::default());
+        self.clients.iter_mut().for_each(|client| client.is_answered = false);
         self.push(at, TransactionAction::Begin { at });
     }
 
@@ -575,7 +580,13 @@ impl<R: Random> Generator<R> {
     fn publish(&mut self, at: Time) {
         let mut counts = Counts::default();
         self.counts.iter().for_each(|&own| counts += own);
-        let statistics = Statistics { at: at.since(self.began), users: self.users(), counts };
+        let is_starved = |client: &&Client| client.is_busy && !client.is_answered;
+        let statistics = Statistics {
+            at: at.since(self.began),
+            users: self.users(),
+            starved: self.clients.iter().filter(is_starved).count() as u32,
+            counts,
+        };
         self.push(at, TransactionAction::Statistics(statistics));
     }
 

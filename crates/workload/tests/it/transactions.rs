@@ -242,6 +242,24 @@ fn think_times_vary_around_their_mean() {
 }
 
 /// A server that answers in 100 µs, and stands still from 200 ms to 700 ms.
+#[test]
+fn users_without_an_answer_in_the_phase_are_starved() {
+    let mut requests = 0;
+    // Of three users, the first waits for longer than the phase.
+    let (_, seen) = run(config(page(), closed(3, ms(0)), ms(100)), |now, _| {
+        requests += 1;
+        Deed::Answer(now + if requests == 1 { ms(500) } else { ms(2) })
+    });
+    let last = seen.statistics.last().expect("the whole phase has a row");
+    assert_eq!((last.users, last.starved), (3, 1));
+}
+
+#[test]
+fn users_who_think_are_not_starved() {
+    let (_, seen) = run(config(page(), closed(3, ms(10_000)), ms(1)), constant(ms(2)));
+    assert_eq!(seen.statistics.last().expect("a row").starved, 0);
+}
+
 fn stalled(now: Time, _: Request) -> Deed {
     let is_still = (at(200)..at(700)).contains(&now);
     Deed::Answer((if is_still { at(700) } else { now }) + Duration::from_us(100))

@@ -302,6 +302,36 @@ fn a_warmup_that_is_told_its_end_goes_over_into_the_measuring_phase() {
 }
 
 #[test]
+fn flows_that_start_apart_go_on_into_the_measuring_phase() {
+    let mut config = stream(Direction::Get);
+    (config.connections, config.phases.warmup) = (2, Until::Told);
+    let starts = vec![Duration::ZERO, Duration::from_ms(30)];
+    let mut client = TransferClient::new(&config).starting_after(starts);
+    let mut server = TransferServer::new(config.shape);
+    let mut pipes = pair(&config, &mut client, &mut server);
+    // Connections are open after 2 ms, and a request takes 1 ms.
+    pipes.run_until(at(31_000));
+    assert!(pipes.arrived((1, 0)) > 0);
+    assert_eq!(pipes.arrived((1, 1)), 0);
+    pipes.run_until(at(34_000));
+    assert!(pipes.arrived((1, 1)) > 0);
+    pipes.go_at(0, at(52_000));
+    pipes.run();
+    let samples = transfers(&pipes.measured(0));
+    assert_eq!(samples.len(), 2);
+    let whole = (at(52_000), config_time(&config));
+    assert!(
+        samples.iter().all(|&(received, _, start, time)| received > 0 && (start, time) == whole)
+    );
+}
+
+/// Length of the measuring phase.
+fn config_time(config: &TransferConfig) -> Duration {
+    let Until::Time(time) = config.phases.measure else { panic!("it is a time") };
+    time
+}
+
+#[test]
 fn what_cannot_be_carried_out_is_refused_with_the_reason() {
     let good = fixed(Direction::Get, 0, 1);
     let refused = |config: TransferConfig, why: &str| {

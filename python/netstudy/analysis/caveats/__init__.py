@@ -28,10 +28,10 @@ from netstudy.analysis.caveats.published_data import (
 )
 from netstudy.analysis.caveats.same_levels import SameLevels, SameProgram, SameProgramDiffers
 from netstudy.analysis.caveats.service_demand import OffDemand
-from netstudy.analysis.caveats.short_phase import ShortPhase
+from netstudy.analysis.caveats.short_phase import ShortPhase, UnsettledMean
 from netstudy.analysis.caveats.size_law import OffLaw
 from netstudy.analysis.caveats.testbed_limits import DisagreeingInstruments, ExceededLimit
-from netstudy.analysis.caveats.unanswered import Unanswered
+from netstudy.analysis.caveats.unanswered import MeanOfAllUsers, StarvedUsers, Unanswered
 from netstudy.analysis.caveats.unexplained_waits import UnexplainedWaits
 from netstudy.analysis.caveats.warm_up import OnlyAtFirst, ShortWarmUp
 from netstudy.analysis.claims import Claim
@@ -56,6 +56,9 @@ KINDS: Final[tuple[type[Caveat], ...]] = (
     ContradictoryValue,
     UncomparedTotal,
     Unanswered,
+    StarvedUsers,
+    MeanOfAllUsers,
+    UnsettledMean,
     SameLevels,
     SameProgram,
     NothingMarks,

@@ -1,4 +1,4 @@
-"""Phases of only a few round trips."""
+"""Phases of only a few round trips, and measuring phases that are too short for a mean."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
+from netstudy.analysis.caveats.base import Analysed, Caveat, Planned, reads
+from netstudy.analysis.cells import CellTable
+from netstudy.analysis.claims import Claim
+from netstudy.analysis.stationarity import UnsettledMetric, unsettled_metrics
 from netstudy.plan.paths import Routes
 from netstudy.wire import Run, Treatment, UntilTime
 
@@ -43,6 +46,27 @@ class ShortPhase(Caveat):
     def in_results(cls, analysed: Analysed) -> Iterator[ShortPhase]:  # noqa: ARG003  # the base's
         """None: the records show a warm-up that is too short."""
         return iter(())
+
+
+@dataclass(frozen=True, eq=False)
+class UnsettledMean(Caveat):
+    """A metric for which the measuring phase of some cells is too short."""
+
+    found: UnsettledMetric
+    table: CellTable
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[UnsettledMean]:
+        """One caveat for each metric."""
+        cells, margin_pct = analysed.cells, analysed.planned.study.margin_pct
+        for one in unsettled_metrics(cells.metrics, cells.rows, margin_pct):
+            yield cls(one, cells)
+
+    def forbids(self, claim: Claim) -> bool:
+        """Comparisons of the metric in these cells, as far as they are open: differences larger
+        than the changes within the phase are decided all the same."""
+        touched = any(reads(claim, cell.treatment) for cell, _ in self.found.cells)
+        return claim.kind == "equal" and claim.metric == self.found.metric and touched
 
 
 def _trip_ns(run: Run) -> float:

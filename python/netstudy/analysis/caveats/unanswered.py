@@ -1,5 +1,6 @@
-"""Cells in which many requests were still unanswered at the end of the phase. Their percentiles are
-too low, because unanswered requests have no latency."""
+"""Cells in which many requests were still unanswered at the end of the phase, or in which users or
+connections got nothing at all. Their percentiles are too low, because unanswered requests have no
+latency."""
 
 from __future__ import annotations
 
@@ -8,9 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.analysis.caveats.base import Analysed, Caveat, reads
-from netstudy.analysis.cells import CellRow
+from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric, Percentile
+from netstudy.analysis.starving import Starving, starving
 from netstudy.analysis.workloads import WorkloadAnalysis
 
 SEEN_PCT: Final = 1.0
@@ -50,10 +52,45 @@ class Unanswered(Caveat):
         return any(reads(claim, cell.treatment) for cell in cells)
 
 
+@dataclass(frozen=True, eq=False)
+class StarvedUsers(Caveat):
+    """Cells with users or connections that got nothing in the measuring phase."""
+
+    found: tuple[Starving, ...]
+    table: CellTable
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[StarvedUsers]:
+        """One caveat for all of them."""
+        found = [one for one in starving(analysed.cells) if one.starved and one.starved.number]
+        if found:
+            yield cls(tuple(found), analysed.cells)
+
+
+@dataclass(frozen=True, eq=False)
+class MeanOfAllUsers(Caveat):
+    """Cells whose mean response time is that of all users, since the mean of the answered requests
+    is too low."""
+
+    found: tuple[Starving, ...]
+    table: CellTable
+    response: Metric
+
+    @classmethod
+    def in_results(cls, analysed: Analysed) -> Iterator[MeanOfAllUsers]:
+        """One caveat for all of them."""
+        response = analysed.cells.workload.response
+        found = [one for one in starving(analysed.cells) if one.answered is not None]
+        if found and response is not None:
+            yield cls(tuple(found), analysed.cells, response)
+
+
 def _times(share: Metric, among: Sequence[Metric], workload: WorkloadAnalysis) -> Iterator[Metric]:
-    """Means and percentiles of the same requests: the workload's, or the probe's."""
+    """Means and percentiles of the same requests: the workload's, or the probe's. The mean
+    response time of a closed loop is that of all users."""
     own = (*workload.metrics, *workload.further)
     for metric in among:
         is_of_samples = metric.sampled is not None or isinstance(metric.reading, Percentile)
-        if is_of_samples and (metric in own) == (share in own):
+        is_of_all = metric == workload.response and workload.closed_loop is not None
+        if is_of_samples and not is_of_all and (metric in own) == (share in own):
             yield metric

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
+from netstudy.analysis.workloads.closed_loop import ClosedLoop, Starved
 from netstudy.study.vocabulary import MetricName
 from netstudy.study.workloads.base import Spec
 from netstudy.wire import Run, RunRecord
@@ -180,6 +181,12 @@ class WorkloadAnalysis:
     """Share of the offered load that was served."""
     delay: Metric | None = None
     """The delay that grows when more is offered than served."""
+    closed_loop: Callable[[RunSample], ClosedLoop | None] | None = None
+    """The response times of a run's closed loop; None: the run has none, or they are unknown."""
+    response: Metric | None = None
+    """The mean response time of a closed loop."""
+    starved: Callable[[RunSample], Starved | None] | None = None
+    """The users or connections of a run that got nothing; None: not counted."""
     timed: Metric | None = None
     """The mean time of a sample; only for workloads whose samples can have a fixed size."""
     further: tuple[Metric, ...] = ()

@@ -16,12 +16,13 @@ from netstudy.analysis.metrics import (
     Share,
     of_work,
 )
-from netstudy.analysis.samples import NS_PER_US, RunSample, Terms, dropped_at_ports, one
+from netstudy.analysis.samples import NS_PER_S, NS_PER_US, RunSample, Terms, dropped_at_ports, one
 from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import Counted, Step, WorkloadAnalysis
+from netstudy.analysis.workloads.closed_loop import ClosedLoop, Starved, no_bytes
 from netstudy.analysis.workloads.losses import losses_per_run, sent_again
 from netstudy.analysis.workloads.signals import signals_of
-from netstudy.wire import PhaseKind, Request, Run, RunRecord
+from netstudy.wire import PhaseKind, Request, Run, RunRecord, UntilTime
 
 REQUEST = "request"
 PERCENTILES = (
@@ -58,8 +59,43 @@ def _rate(run: RunSample) -> Terms | None:
 
 
 def _mean(run: RunSample) -> Terms | None:
+    loop = closed_loop(run)
+    return _answered(run) if loop is None else loop.mean
+
+
+def _answered(run: RunSample) -> Terms | None:
     found = of_requests([run])
     return None if found is None or not found.count else one(found.sum_ns / NS_PER_US, found.count)
+
+
+def closed_loop(run: RunSample) -> ClosedLoop | None:
+    """The response times of a closed loop."""
+    return run.kept("closed loop", lambda: _closed_loop(run))
+
+
+def _closed_loop(run: RunSample) -> ClosedLoop | None:
+    work, answered, window = run.planned.workload, _answered(run), run.measure_s
+    assert isinstance(work, Request), "only requests have outstanding messages"
+    found = of_requests([run])
+    is_timed = isinstance(run.planned.until("measure"), UntilTime)
+    if found is None or answered is None or not window or work.every_ns is not None or not is_timed:
+        return None
+    users = work.outstanding * sum(1 for _ in work.connected)
+    # The histogram has the requests that were due in the phase, so the rate is that of these.
+    due = found.count + found.unanswered
+    law_us = users * window * 1e6 - due * work.think_ns / NS_PER_US
+    return ClosedLoop(
+        answered=answered,
+        law=one(law_us, due),
+        expected=found.sum_ns / (window * NS_PER_S),
+        in_progress=found.unanswered,
+        starved=starved_connections(run),
+    )
+
+
+def starved_connections(run: RunSample) -> Starved | None:
+    """The connections on which no answer came."""
+    return no_bytes(run.column("connection", "bytes_received"))
 
 
 def _largest(runs: Sequence[RunSample]) -> float | None:
@@ -112,7 +148,8 @@ LATENCY = of_work(
     _latency(
         "mean",
         "latency",
-        "sum of the times from when each request was due to its answer ÷ answered requests",
+        "sum of the times from when each request was due to its answer ÷ answered requests; by N/X "
+        "in a closed loop where requests without an answer make this mean too low",
         RatioOfSums(_mean),
         LATENCIES,
     )
@@ -206,6 +243,9 @@ REQUESTS = WorkloadAnalysis(
     course=lambda _: None,
     bound=lambda _: None,
     further=tuple(further(LATENCY, ("p50", "p90", "p99", "p999", "max"))),
+    closed_loop=closed_loop,
+    response=LATENCY,
+    starved=starved_connections,
     latencies=of_requests,
     tail=(LATENCY_P50, LATENCY_P99),
     offered=_offered,

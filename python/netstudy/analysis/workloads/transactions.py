@@ -40,6 +40,7 @@ from netstudy.analysis.samples import (
 )
 from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import Counted, Course, Relative, Step, WorkloadAnalysis
+from netstudy.analysis.workloads.closed_loop import ClosedLoop, Starved
 from netstudy.analysis.workloads.losses import Counts, LossCounts, losses_per_run
 from netstudy.analysis.workloads.signals import of_hosts, signals_of
 from netstudy.study.references import concrete
@@ -169,6 +170,12 @@ def _ratio(above: str, below: str) -> Callable[[RunSample], Terms | None]:
 
 
 def _response(run: RunSample) -> Terms | None:
+    """Response times and page elements of all users, answered or not."""
+    loop = closed_loop(run)
+    return _answered(run) if loop is None else loop.mean
+
+
+def _answered(run: RunSample) -> Terms | None:
     """Response times and page elements. If the blocks of statistics cover exactly the page elements
     of the histogram, there is one term per block; else only the totals."""
     found = latency_histogram([run], PAGE_ELEMENT, "response")
@@ -207,6 +214,38 @@ def _response_law(run: RunSample) -> Terms | None:
         return None
     thinking = transactions * load.think_ns / NS_PER_MS
     return one(load.users * window * 1e3 - thinking, elements)
+
+
+def closed_loop(run: RunSample) -> ClosedLoop | None:
+    """The response times of a closed loop. None if submissions failed: the time of these is neither
+    a response time nor a think time."""
+    return run.kept("closed loop", lambda: _closed_loop(run))
+
+
+def _closed_loop(run: RunSample) -> ClosedLoop | None:
+    answered, law, window = _answered(run), _response_law(run), run.measure_s
+    failed = [total(run, column) for column in ("network_errors", "server_errors")]
+    edges = [total(run, column) for column in ("carried", "unfinished")]
+    known = [count for count in edges if count is not None]
+    if answered is None or law is None or not window or any(failed) or len(known) < len(edges):
+        return None
+    return ClosedLoop(
+        answered=answered,
+        law=law,
+        expected=float(answered[0].sum()) / (window * 1e3),
+        in_progress=sum(known) / len(known),
+        starved=starved_users(run),
+    )
+
+
+def starved_users(run: RunSample) -> Starved | None:
+    """The users that had no answer in the whole phase, by the last block of each generator."""
+    table = run.record.samples.statistics
+    if table is None or not table.starved_users:
+        return None
+    last = {client: row for row, client in enumerate(table.client)}.values()
+    users = sum(table.users[row] for row in last)
+    return Starved("user", sum(table.starved_users[row] for row in last), users)
 
 
 @dataclass(frozen=True)
@@ -358,7 +397,8 @@ RESPONSE = of_work(
     _time(
         "response",
         "response time",
-        "from when each page element was due to its last byte",
+        "from when each page element was due to its last byte; by N/X where users without an "
+        "answer make this mean too low",
         PAGE_ELEMENT,
         "response",
         "response",
@@ -422,7 +462,7 @@ ETR = _metric(
     "1/s",
     "page elements of the measuring phase ÷ its length",
     "etr",
-    RatioOfSums(_etr),
+    RatioOfSums(_etr, over_time=True),
     instruments=(CLIENT_SOCKETS, CLIENT_CLOCK),
 )
 ITR = _metric(
@@ -735,6 +775,9 @@ TRANSACTIONS = WorkloadAnalysis(
     latencies=lambda runs: latency_histogram(runs, PAGE_ELEMENT, "response"),
     tail=(RESPONSE_P50, RESPONSE_P99),
     delay=RESPONSE,
+    closed_loop=closed_loop,
+    response=RESPONSE,
+    starved=starved_users,
     met=MET,
     application=_application,
     published_rate=published_rate,

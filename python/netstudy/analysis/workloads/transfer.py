@@ -34,9 +34,10 @@ from netstudy.analysis.samples import (
 )
 from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import Bound, Counted, Course, Step, WorkloadAnalysis
+from netstudy.analysis.workloads.closed_loop import Starved, no_bytes
 from netstudy.analysis.workloads.losses import loss_metrics, losses_per_run, sent_again
 from netstudy.analysis.workloads.signals import signals_of
-from netstudy.wire import Run, RunRecord, Transfer
+from netstudy.wire import Run, RunRecord, Transfer, UntilTime
 
 # Samples are counted from the client's side: it receives the data of a get and sends the data of a
 # put. The other column holds requests and confirmations, which are not part of the data.
@@ -107,7 +108,7 @@ def _one_way(direction: str) -> RatioOfSums:
     def of(run: RunSample) -> Terms | None:
         return _goodput(run, direction) if _work(run.planned).direction == "both" else None
 
-    return RatioOfSums(of)
+    return RatioOfSums(of, over_time=True)
 
 
 def _times(run: RunSample) -> Floats | None:
@@ -153,7 +154,7 @@ GOODPUT = Metric(
     decimals=1,
     title="Goodput",
     figure="goodput",
-    reading=RatioOfSums(_goodput),
+    reading=RatioOfSums(_goodput, over_time=True),
 )
 
 
@@ -343,6 +344,13 @@ def _transfers(run: RunSample) -> int:
     return 0 if ends is None else int(ends.size)
 
 
+def starved_connections(run: RunSample) -> Starved | None:
+    """The connections that carried no data in a phase with a time. A phase with a count of
+    transfers ends only when all are done."""
+    is_timed = isinstance(run.planned.until("measure"), UntilTime)
+    return no_bytes(_moved(run, "connection")) if is_timed else None
+
+
 def _is_sampled(record: RunRecord) -> bool:
     table = record.samples.connection
     return table is not None and record.measure is not None and bool(table.client)
@@ -400,6 +408,7 @@ TRANSFERS = WorkloadAnalysis(
     compared_on=(GOODPUT, DROPS, RETRANSMISSIONS, TIMEOUTS),
     throughput=GOODPUT,
     timed=TRANSFER,
+    starved=starved_connections,
     chain=(
         Step(DROPS, RETRANSMISSIONS),
         Step(DROPS, TIMEOUTS),

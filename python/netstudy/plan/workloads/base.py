@@ -182,6 +182,11 @@ class Lowering(Planned[WireT], Generic[SpecT, WireT]):
         list."""
         return pair_count(work)
 
+    def started(self, work: WireT, starts_ns: tuple[int, ...]) -> WireT:  # noqa: ARG002
+        """The workload with a delay of the start of each connection; only for workloads whose spec
+        `spreads`."""
+        raise AssertionError(f"{self.name} has no starts, and checks have refused them")
+
     def registered_users(self, work: WireT) -> int:  # noqa: ARG002
         """Users that the workload's application has registered."""
         return 0

@@ -80,6 +80,10 @@ class TransferLowering(Lowering[Transfer, wire.Transfer]):
         """The flows of all pairs."""
         return pair_count(work) * work.flows
 
+    def started(self, work: wire.Transfer, starts_ns: tuple[int, ...]) -> wire.Transfer:
+        """See Lowering.started."""
+        return work.model_copy(update={"starts_ns": starts_ns})
+
     def loads(self, work: wire.Transfer) -> Iterator[Load]:
         """A transfer of each flow, in each direction that the workload uses."""
         size = work.size_bytes or _NOMINAL_BYTES

@@ -181,6 +181,15 @@ def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
 def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     """What is known of the undecided rows."""
     rows = table.with_outcome("undecided")
+    short = [row for row in rows if row.unsettled is not None]
+    if short:
+        yield say(
+            "Undecided: the measuring phase is too short to tell {metric} {a} and {b} apart"
+            "{where}.",
+            where=at_levels(panel, [row.x for row in short]),
+            **_both(table),
+        )
+    rows = tuple(row for row in rows if row.unsettled is None)
     levels = [with_level(table.factor, level) for level in (table.level, table.base)]
     if len(rows) == 1:
         known = undecided_pair(rows[0], table.metric, *levels)

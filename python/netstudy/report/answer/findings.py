@@ -47,7 +47,8 @@ class Source:
     def open(self) -> tuple[Claim, ...]:
         """What the findings could claim if they decided more: a caveat that forbids it explains
         why it is undecided."""
-        return tuple(_claims(self.compared, {"undecided": "different"}))
+        either = ("different", "equal")
+        return tuple(one for kind in either for one in _claims(self.compared, {"undecided": kind}))
 
     def truth(self, clause: Clause, result: StudyResult) -> Truth | None:
         """The answer that these findings give to a clause of yes or no; None: they give none."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Comparison
+from netstudy.report.caveats.short_phase import needed_phase
 from netstudy.report.refs import Name, Sentence, say
 
 
@@ -16,6 +17,9 @@ def next_run(result: StudyResult) -> Sentence | None:
     if result.testbed.published:
         return None
     open_ = [row for row in _compared(result) if row.outcome == "undecided"]
+    short = [row.unsettled for row in open_ if row.unsettled is not None]
+    if short:
+        return say("measure for at least {needed}.", needed=needed_phase(short))
     have = max((len(cell.runs) for cell in result.cells.rows), default=0)
     if any(row.within_one_run for row in open_):
         wanted = RUNS_RECOMMENDED

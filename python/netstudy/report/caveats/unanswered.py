@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from netstudy.analysis.caveats.unanswered import Unanswered
-from netstudy.report.caveats.base import caveat_sentence
-from netstudy.report.cellrefs import cell_number, count
+from netstudy.analysis.caveats.unanswered import MeanOfAllUsers, StarvedUsers, Unanswered
+from netstudy.analysis.metrics import Metric
+from netstudy.analysis.starving import Starving
+from netstudy.report.caveats.base import caveat_sentence, named_cells
+from netstudy.report.cellrefs import cell_number, count, metric_number
 from netstudy.report.prose.words import value_range
-from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.refs import Name, Number, Sentence, say
 
 
 @caveat_sentence.register
@@ -20,6 +22,42 @@ def unanswered(found: Unanswered) -> Sentence:
         cells=_of_all(len(found.cells), found.of),
         share=value_range([one for one in shares if one is not None]),
     )
+
+
+@caveat_sentence.register
+def starved_users(caveat: StarvedUsers) -> Sentence:
+    """How many got nothing."""
+    counts = [one.starved for one in caveat.found if one.starved is not None]
+    noun = counts[0].noun
+    return say(
+        "Over all runs, {n} of {of} {noun}s got nothing in the whole measuring phase in {cells}.",
+        n=count(sum(one.number for one in counts), f"{noun}s that got nothing, all runs"),
+        of=count(sum(one.of for one in counts), f"{noun}s of these cells, all runs"),
+        noun=Name(noun),
+        cells=named_cells([one.row for one in caveat.found], caveat.table),
+    )
+
+
+@caveat_sentence.register
+def mean_of_all_users(caveat: MeanOfAllUsers) -> Sentence:
+    """The mean of all users and that of the answered requests."""
+    metric, found = caveat.response, caveat.found
+    everyone = [cell_number(one.row, metric, unit=True) for one in found]
+    return say(
+        "Unanswered requests are in no mean: in {cells} the {metric} is that of all users, "
+        "{all}, by users ÷ throughput − think time; the mean of the answered requests would be "
+        "{answered}. Percentiles and the other times there are of answered requests, and too "
+        "low.",
+        cells=named_cells([one.row for one in found], caveat.table),
+        metric=Name(metric.label),
+        all=value_range([one for one in everyone if one is not None]),
+        answered=value_range([_answered(one, metric) for one in found]),
+    )
+
+
+def _answered(found: Starving, metric: Metric) -> Number:
+    assert found.answered is not None, "only such cells are in the caveat"
+    return metric_number(found.answered, metric, "mean of the answered requests")
 
 
 def _of_all(some: int, total: int) -> Sentence:

@@ -49,10 +49,23 @@ def _other_problems(study: Study) -> Iterator[Problem]:
     if procedure.idle is not None and study.workload.probe is None:
         message = "only the probe runs in this phase; add workload.probe, such as probe: 10 ms"
         yield problem(("procedure", "idle"), message, of_key=True)
+    if procedure.start != "together" and (why := _starts_together(study)):
+        yield problem(("procedure", "start"), why, of_key=True)
     if procedure.stop is not False and not _warms_up(study):
         yield problem(
             ("procedure", "stop"), "stops the warm-up, but there is no warm-up", of_key=True
         )
+
+
+def _starts_together(study: Study) -> str | None:
+    """Why the starts of the flows cannot be spread; None: they can."""
+    if not study.workload.spec.spreads:
+        return f"spreads the starts of flows; the workload {study.workload.kind} sets its own"
+    if study.procedure.warmup in (None, 0):
+        return "is drawn from the time of the warm-up; add procedure.warmup, such as warmup: 60 s"
+    if study.procedure.stop is not False:
+        return "has no effect, because after the stop all flows start together again"
+    return None
 
 
 def _warms_up(study: Study) -> bool:

@@ -89,6 +89,8 @@ class Spec(Model):
     key."""
     timed: ClassVar[bool]
     """Whether warm-up and measuring phase may have a fixed duration."""
+    spreads: ClassVar[bool] = False
+    """Whether `procedure.start` can spread the starts of its flows."""
     one_client: ClassVar[bool] = False
     """Whether the workload has a single client."""
     has_application: ClassVar[bool] = False

@@ -103,6 +103,7 @@ class Transfer(Spec):
     )
     counted: ClassVar[str] = "repeats"
     timed: ClassVar[bool] = True
+    spreads: ClassVar[bool] = True
 
     clients: PlaceValue = Place("client")
     """The hosts that ask for transfers."""
@@ -176,6 +177,10 @@ class Transfer(Spec):
                 yield study.document.problem((*path, key), message)
         if self.size is None:
             yield from self._endless_problems(study, path)
+        protocols = {level for _, level in study.levels_at((*path, "protocol"), self.protocol)}
+        if "ftp" in protocols and study.procedure.start != "together":
+            message = "starts all sessions of ftp together; leave it out, or write protocol: tcp"
+            yield study.document.problem(("procedure", "start"), message, of_key=True)
 
     def _endless_problems(self, study: Surroundings, path: Path) -> Iterator[Problem]:
         if study.procedure.measure is None:

@@ -186,6 +186,8 @@ class TransferClient(Wire):
     """Size of a request, and of a confirmation."""
     pause_ns: int = Field(default=0, ge=0)
     """Pause between the end of a transfer and the start of the next one on the same connection."""
+    starts_ns: tuple[Annotated[int, Field(ge=0)], ...] = ()
+    """Delay of the start of each connection; empty: all start together."""
     warmup: Until
     """A time, or a number of transfers; for a stream, a time, or 0 transfers."""
     measure: Until
@@ -733,6 +735,8 @@ class StatisticsRecord(Wire):
     """Sum of the response times of all page elements."""
     not_met: tuple[int, ...]
     """Submissions that were due but not made."""
+    starved_users: tuple[int, ...]
+    """Users who wait for an answer and have had none since the phase began."""
 
 
 class SamplesRecord(Wire):

@@ -42,7 +42,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
     def client(
         self,
         run: wire.Run,
-        spec: AgentSpec,  # noqa: ARG002
+        spec: AgentSpec,
     ) -> agent_wire.TransferClient | agent_wire.FtpClient:
         """See Traffic.client."""
         work = _work(run)
@@ -62,6 +62,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
             size=_size(run),
             request_bytes=work.request_bytes,
             pause_ns=work.pause_ns,
+            starts_ns=tuple(work.starts_ns[row] for row in spec.own) if work.starts_ns else (),
             warmup=until(run, "warm-up"),
             measure=until(run, "measure"),
         )

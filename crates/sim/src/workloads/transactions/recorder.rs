@@ -143,7 +143,7 @@ impl Recorder {
     }
 
     fn add_statistics(&self, table: &mut StatisticsSamples) {
-        for &Statistics { at, users, counts } in &self.statistics {
+        for &Statistics { at, users, starved, counts } in &self.statistics {
             table.client.push(self.client.clone());
             table.at_ns.push(at.as_ns());
             table.users.push(users.into());
@@ -155,6 +155,7 @@ impl Recorder {
             table.bytes_written.push(counts.bytes_written);
             table.response_sum_ns.push(counts.response_sum_ns);
             table.not_met.push(counts.not_met);
+            table.starved_users.push(starved.into());
         }
     }
 }

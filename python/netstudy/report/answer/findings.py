@@ -47,7 +47,7 @@ class Source:
     def open(self) -> tuple[Claim, ...]:
         """What the findings could claim if they decided more: a caveat that forbids it explains
         why it is undecided."""
-        either = ("different", "equal")
+        either: tuple[ClaimKind, ...] = ("different", "equal")
         return tuple(one for kind in either for one in _claims(self.compared, {"undecided": kind}))
 
     def truth(self, clause: Clause, result: StudyResult) -> Truth | None:

@@ -37,12 +37,10 @@ def whole(each: Iterable[bool | None]) -> Truth | None:
     found = list(each)
     if not found:
         return None
-    known = {one for one in found if one is not None}
-    if len(known) > 1:
-        return "Partly"
-    if not known:
-        return "Not decided"
-    return "Yes" if known == {True} else "No"
+    if True in found:
+        return "Partly" if False in found else "Yes"
+    # A place that is open may be a yes, so that "no" needs all of them.
+    return "Not decided" if None in found else "No"
 
 
 def _first(clause: Clause, one: VerdictTable | PairEffect, base: Level | None) -> Iterator[Level]:

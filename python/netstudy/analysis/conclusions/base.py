@@ -33,6 +33,11 @@ class Drawn(ABC, Generic[AskedT]):
         return ()
 
     @property
+    def is_open(self) -> bool:
+        """Whether the conclusion decides nothing."""
+        return bool(self.compared) and not self.claims()
+
+    @property
     def compared(self) -> tuple[LevelsCompared, ...]:
         """The comparisons of levels, if the conclusion is about them."""
         return ()

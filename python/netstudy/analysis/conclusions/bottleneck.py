@@ -124,6 +124,11 @@ class Bottlenecks(Drawn[Bottleneck]):
         found = tuple(_each_setting(asked, cells))
         return cls(found) if found else None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is decided at no setting."""
+        return not self.claims()
+
     def claims(self) -> tuple[Claim, ...]:
         """That something limits throughput, at each setting where it is decided."""
         return tuple(claim for one in self.limits if (claim := one.claim) is not None)

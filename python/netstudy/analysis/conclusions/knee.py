@@ -25,6 +25,11 @@ class KneeFound(Drawn[Knee]):
         found = tuple(cells.growths(asked.knee))
         return cls(found) if found else None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether it is decided at no setting."""
+        return not self.claims()
+
     def claims(self) -> tuple[Claim, ...]:
         """Where growth ends, or that it goes on."""
         return claims_of_growth(self.growths)

@@ -47,7 +47,8 @@ def node_metric(name: MetricName) -> Metric:
     """The metric of a node with this name; the mean if the name has no statistic."""
     assert name.scope is not None, f"{name} is measured at no node"
     formula = _formula_of(name)
-    label = f"{formula.label} {'of' if name.scope.towards is None else 'at'} {name.scope}"
+    towards = "" if name.scope.towards is None else f" towards {name.scope.towards}"
+    label = f"{formula.label} of {name.scope.node}{towards}"
     statistic = _statistic_of(name)
     kind = "" if statistic is None else f"{statistic.word} "
     phase = "" if name.phase == "measure" else f", {name.phase}"

@@ -458,7 +458,7 @@ TRANSACTION_TIME = _time(
 )
 ETR = _metric(
     "etr_per_s",
-    "external throughput rate (ETR)",
+    "page elements a second (ETR)",
     "1/s",
     "page elements of the measuring phase ÷ its length",
     "etr",
@@ -467,7 +467,7 @@ ETR = _metric(
 )
 ITR = _metric(
     "itr_per_s",
-    "internal throughput rate (ITR)",
+    "page elements a second of full CPUs (ITR)",
     "1/s",
     "ETR ÷ CPU of the application in % × 100, both over the measuring phase: the rate at which its "
     "CPUs would be full",

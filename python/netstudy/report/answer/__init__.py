@@ -21,7 +21,7 @@ from netstudy.report.answer.next_run import next_run
 from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import count, treatment_text
 from netstudy.report.expectation_table import expectation_text
-from netstudy.report.prose.against_published import published_summary, published_winners
+from netstudy.report.prose.against_published import published_winners
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.requirement_table import condition_text, worst_number
@@ -37,7 +37,7 @@ class Answer:
     sentences: tuple[Sentence, ...]
     """The answer itself."""
     further: tuple[Sentence, ...]
-    """What it costs, failed requirements, refuted expectations, causes, and published values."""
+    """Failed requirements, refuted expectations, and causes."""
     caveats: tuple[Caveat, ...]
     """The caveats that forbid to claim something."""
     next: Sentence | None
@@ -66,7 +66,6 @@ def answer(result: StudyResult) -> Answer:
         alone(_required(result)),
         alone(_expected(result)),
         led(why(result)),
-        alone(published_summary(result)),
     )
     rest = (one for one in further if str(one.sentence) not in told)
     return Answer(

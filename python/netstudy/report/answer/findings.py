@@ -13,6 +13,7 @@ from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Outcome, VerdictTable
+from netstudy.documents.problems import listed
 from netstudy.report.answer import comparison
 from netstudy.report.answer.budget import Weighed, led
 from netstudy.report.conclusions import page_of_conclusion, sentences_of
@@ -21,7 +22,7 @@ from netstudy.report.prose.observe import out_of_order, ranges
 from netstudy.report.prose.pairs import inseparable_sentence
 from netstudy.report.prose.words import in_words
 from netstudy.report.question import Clause, Subject, clauses
-from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.refs import Name, Sentence, join, say
 from netstudy.report.truth import Truth, of_comparisons
 
 
@@ -35,6 +36,17 @@ class Source:
     case: CaseResult
     concluded: Concluded | None = None
     compared: tuple[VerdictTable, ...] = ()
+
+    @property
+    def no_difference(self) -> Outcome | None:
+        """ "same" or "undecided" if every pair of levels is so; None: they are not alike, or
+        nothing is compared."""
+        drawn = None if self.concluded is None else self.concluded.drawn
+        first = () if drawn is None else drawn.compared[:1]
+        rows = [row for one in first for pair in one.pairs for row in pair.rows]
+        rows += [row for table in self.compared for row in table.rows]
+        outcomes = {row.outcome for row in rows} - {"missing"}
+        return next(iter(outcomes)) if outcomes in ({"same"}, {"undecided"}) else None
 
     @property
     def claims(self) -> tuple[Claim, ...]:
@@ -88,16 +100,37 @@ def allowed(result: StudyResult) -> Allowed:
 def findings_first(result: StudyResult, sources: Sequence[Source]) -> Iterator[Weighed]:
     """The sentences of the answer, the weightiest first: for each clause of the question, the first
     finding about what it asks; then the other findings."""
-    asked = clauses(result.question)
-    chosen = [(clause, _about(clause, sources, asked)) for clause in asked]
-    firsts: list[Iterator[Weighed]] = []
+    asked, alike = clauses(result.question), _alike(sources)
+    sources = [one for one in sources if one not in alike]
     used: list[Source] = []
-    for clause, found in chosen:
-        for source in (one for one in found if one not in used):
-            used.append(source)
-            firsts.append(led(_led_by_truth(source, clause, result)))
+    turns: list[list[Iterator[Weighed]]] = []
+    for clause in asked:
+        found = [one for one in _about(clause, sources, asked) if one not in used]
+        used += found
+        turns.append([led(_led_by_truth(one, clause, result)) for one in found])
     rest = [led(_in_case(one, result)) for one in sources if one not in used]
+    # The first source of each clause, then the second of each: no clause takes all the words.
+    firsts = [one for turn in zip_longest(*turns) for one in turn if one is not None]
+    if alike:
+        firsts.insert(len(asked), iter([Weighed(_alike_sentence(alike))]))
     yield from _in_turn([*firsts, *rest])
+
+
+def _alike(sources: Sequence[Source]) -> list[Source]:
+    """The comparisons that show no difference, if there are several in different test cases: one
+    sentence names them all."""
+    found = [one for one in sources if one.subject == "comparison" and one.no_difference]
+    return found if len({one.case.name for one in found}) > 1 else []
+
+
+def _alike_sentence(alike: Sequence[Source]) -> Sentence:
+    parts = []
+    for outcome, word in (("same", "equal"), ("undecided", "too close to call")):
+        names = [one.case.name for one in alike if one.no_difference == outcome]
+        if names:
+            told = Name(listed(list(dict.fromkeys(names))))
+            parts.append(say("{names}: {word}", names=told, word=Name(word)))
+    return say("{parts}.", parts=join(parts, between="; "))
 
 
 def _in_turn(each: Sequence[Iterator[Weighed]]) -> Iterator[Weighed]:
@@ -116,10 +149,11 @@ def _led_by_truth(source: Source, clause: Clause, result: StudyResult) -> Iterat
     """The sentences of a source, the first one after "Yes:" or "No:" if the clause asks so."""
     word = source.truth(clause, result)
     for number, sentence in enumerate(_in_case(source, result)):
-        if number or word is None:
+        # An undecided finding says so itself.
+        if number or word in (None, "Not decided"):
             yield sentence
         else:
-            yield say("{word}: {text}", word=Name(word), text=sentence)
+            yield say("{word}: {text}", word=Name(str(word)), text=sentence)
 
 
 def _in_case(source: Source, result: StudyResult) -> Iterator[Sentence]:

@@ -11,11 +11,11 @@ from netstudy.analysis.verdict import Comparison
 from netstudy.report.cellrefs import count, metric_number, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.conclusions.bundle import bundle_sentence
-from netstudy.report.numbers import level_text
-from netstudy.report.prose.change import change_of, lead
-from netstudy.report.prose.pairs import in_all, measured_rows, pair_sentence, pooled_sentence
+from netstudy.report.prose.pairs import measured_rows, pair_sentence, pooled_sentence
 from netstudy.report.prose.words import NOTHING, named, things
+from netstudy.report.question import Clause
 from netstudy.report.refs import Name, Sentence, join, say
+from netstudy.report.truth import Truth, of_comparisons
 
 _LOSSES_TOLD = 6
 """A sentence on losses lists at most this number of settings."""
@@ -33,70 +33,41 @@ class SubstitutionPage(ConclusionPage[Substituted]):
             yield from _replaced(one)
         yield from map(bundle_sentence, drawn.bundles)
 
+    def truth(self, drawn: Substituted, clause: Clause) -> Truth | None:
+        """Whether replacements change throughput as the clause asks."""
+        pairs = [one.throughput for one in drawn.replaced if one.throughput is not None]
+        return of_comparisons(clause, pairs)
+
 
 def _replaced(one: Replaced) -> Iterator[Sentence]:
-    """Whether the replaced part is the bottleneck of throughput, and how losses and other metrics
-    change."""
+    """What the replacement adds, whether the replaced part limits throughput, and how losses and
+    other metrics change."""
     yield _verdict(one)
     for pair in one.losses:
         yield _loss_change(one, pair)
-    if one.throughput is not None and one.throughput.is_shown and not _is_of_one(one):
-        yield pair_sentence(one.throughput)
     for found in one.others:
         yield pair_sentence(found)
         yield from pooled_sentence(found)
 
 
 def _verdict(one: Replaced) -> Sentence:
-    """The verdict by substitution: the replaced part is the bottleneck if its replacement raises
-    throughput."""
-    names = {
-        "level": named(one.factor, one.level),
-        "base": named(one.factor, one.base),
-        "factor": Name(one.factor),
-    }
+    """The effect on throughput, after the words that the replaced part limits it if it does."""
     pair = one.throughput
     rows = [] if pair is None else measured_rows(pair)
     if pair is None or not rows:
         return say(
             "{level} in place of {base}: throughput was not measured with both, all else equal.",
-            **names,
+            level=named(one.factor, one.level),
+            base=named(one.factor, one.base),
         )
-    names["metric"] = Name(pair.metric.label)
-    if all(row.outcome == "same" for row in rows):
-        return say(
-            "The {factor} is not the bottleneck: {level} in place of {base} changes {metric} by "
-            "less than the noise{n}.",
-            n=in_all(rows),
-            **names,
-        )
-    gains, costs = (sum(row.winner == level for row in rows) for level in (one.level, one.base))
-    lowers = [_in_some(costs, rows, "settings in which the replacement loses")] if costs else []
-    also = say(", and lowers it{where}", where=lowers[0]) if lowers else NOTHING
-    if one.limited:
-        return say(
-            "The {whole} limits {metric}{where}: {level} in its place {gain}{lowers}.",
-            whole=_with_factor(one),
-            gain=_gain(one, pair) or say("raises it"),
-            where=_in_some(len(one.limited), rows, "settings in which the replaced part limits"),
-            lowers=also,
-            **names,
-        )
-    if gains:
-        gain = "{gain} {metric}" if _is_of_one(one) else "raises {metric}"
-        return say(
-            f"{{level}} in place of {{base}} {gain}{{where}}{{lowers}}.",
-            gain=_gain(one, pair) or NOTHING,
-            where=_in_some(gains, rows, "settings in which the replacement gains"),
-            lowers=also,
-            **names,
-        )
-    if lowers:
-        return say("{level} in place of {base} lowers {metric}{where}.", where=lowers[0], **names)
+    if not one.limited:
+        return pair_sentence(pair)
     return say(
-        "Whether the {factor} is the bottleneck is not decided: {level} in place of {base} is too "
-        "close to call in {metric}.",
-        **names,
+        "{whole} limits {metric}{where}: {effect}",
+        whole=_with_factor(one),
+        metric=Name(pair.metric.label),
+        where=_in_some(len(one.limited), rows, "settings in which the replaced part limits"),
+        effect=pair_sentence(pair),
     )
 
 
@@ -109,21 +80,6 @@ def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:
         n=count(n, which),
         all=count(len(rows), "settings compared"),
     )
-
-
-def _is_of_one(one: Replaced) -> bool:
-    """Whether there is a single setting and the replacement wins there. Then the sentence of
-    `_verdict` already contains the gain."""
-    rows = [] if one.throughput is None else measured_rows(one.throughput)
-    return len(rows) == 1 and rows[0].winner == one.level
-
-
-def _gain(one: Replaced, pair: PairEffect) -> Sentence | None:
-    """The size of the gain; None if there are several settings."""
-    if not _is_of_one(one):
-        return None
-    source = f"{pair.metric.name}, {level_text(pair.level)} ÷ {level_text(pair.base)}"
-    return say("gives {ahead}", ahead=lead(pair.metric, change_of(measured_rows(pair)[0], source)))
 
 
 def _with_factor(one: Replaced) -> Name:

@@ -80,19 +80,6 @@ def _rows_of(panel: Panel, rows: Sequence[Level | None]) -> Iterator[Sentence]:
         yield join([Name(full_level(factor, level)) for factor, level in panel.fixed.items()])
 
 
-def published_summary(result: StudyResult) -> Iterator[Sentence]:
-    """The agreement in the deciding metric, for the executive summary. With several panels, some
-    with fitted values: only the worst values of all panels."""
-    panels = [one for case in result.cases for one in case.panels if one.reference is not None]
-    has_fitted = any(one.has_fitted for one in panels)
-    if len(panels) > 1 and has_fitted:
-        yield from _fitted(panels)
-    else:
-        for found in panels:
-            yield from _of_panel(found)
-    yield from implied_sentences(result.implied_sizes, result.testbed.here)
-
-
 def _of_panel(found: PanelResult) -> list[Sentence]:
     assert found.reference is not None, "without published values there is nothing to say"
     deciding = found.workload.deciding

@@ -14,11 +14,19 @@ from netstudy.report.cellrefs import (
     interval_number,
     plain,
 )
-from netstudy.report.numbers import level_text
-from netstudy.report.prose.change import Change, better, change_of, compared, ways
+from netstudy.report.numbers import counted, level_text, spans
+from netstudy.report.prose.change import Change, better, change_of, compared, lead, ways
 from netstudy.report.prose.undecided import undecided_pair
-from netstudy.report.prose.words import NOTHING, held_levels, not_compared, things, with_level
-from netstudy.report.refs import Name, Sentence, aside, say
+from netstudy.report.prose.words import (
+    NOTHING,
+    held_levels,
+    named,
+    not_compared,
+    things,
+    with_level,
+)
+from netstudy.report.refs import Name, Sentence, aside, join, say
+from netstudy.study.levels import is_numeric
 from netstudy.wire import Level, Treatment
 
 _SEVERAL = 2
@@ -42,26 +50,73 @@ def pair_sentence(pair: PairEffect, held: Treatment | None = None) -> Sentence:
 
 
 def _simple(pair: PairEffect, by: str) -> Sentence:
-    """The effect at each level of the factor on which it depends, instead of an average that
-    describes no level."""
-    told = {
-        f"at{n}": say(
-            "{level}: {sentence}",
-            level=with_level(by, at),
-            sentence=_simple_at(simple, measured_rows(simple)),
-        ).capitalised()
-        for n, (at, simple) in enumerate(pair.simple(by))
-    }
-    return say(" ".join(f"{{{name}}}" for name in told), **told)
+    """The effect at the levels of the factor on which it depends, instead of an average that
+    describes no level: "Against b, goodput with a is higher at 2 to 8 servers, most at 8 servers:
+    2.1 times as high and equal at 1 server"."""
+    levels = pair.design.levels[by]
+    simple = [(at, one, _way_at(one)) for at, one in pair.simple(by)]
+    parts = []
+    for way, word in zip(("larger", "smaller"), ways(pair.metric)[::-1], strict=True):
+        found = [(at, one) for at, one, own in simple if own == way]
+        if found:
+            where = _at_levels(by, [at for at, _ in found], levels)
+            most = max(found, key=lambda one: abs(one[1].contrast.value))
+            parts.append(_side(word, where, most, by if len(found) > 1 else None))
+    for way, word in (("same", "equal"), ("open", "too close to call")):
+        found = [(at, one) for at, one, own in simple if own == way]
+        if found:
+            where = _at_levels(by, [at for at, _ in found], levels)
+            parts.append(say("{word} {where}", word=Name(word), where=where))
+    return say(
+        "Against {b}, {metric} {a} is {parts}.",
+        metric=Name(pair.metric.label),
+        parts=join(parts, between="; "),
+        a=with_level(pair.factor, pair.level),
+        b=named(pair.factor, pair.base),
+    )
 
 
-def _simple_at(pair: PairEffect, rows: Sequence[Comparison]) -> Sentence:
-    if not rows:
-        return not_compared(pair)
-    if all(row.outcome == "same" for row in rows):
-        return _equal(pair, rows, NOTHING)
-    # A further interaction at this level is only counted.
-    return _one(pair, rows[0]) if len(rows) == 1 else _of_all(pair, rows, NOTHING)
+def _side(word: str, where: Name, most: tuple[Level, PairEffect], by: str | None) -> Sentence:
+    """One way of the effect: where it is so, and its largest size. `by`: the factor of these
+    places; None: there is only one place."""
+    at_most, one = most
+    size = _size_of(one)
+    if by is None:
+        return say("{size} {where}", size=size, where=where)
+    largest = _at_levels(by, [at_most], [at_most])
+    return say(
+        "{word} {where}, most {largest}: {size}",
+        word=Name(word),
+        where=where,
+        largest=largest,
+        size=size,
+    )
+
+
+def _size_of(pair: PairEffect) -> Sentence:
+    source = f"{pair.metric.name}, {level_text(pair.level)} against {level_text(pair.base)}"
+    if pair.scale == "ratio":
+        change = Change(pair.change, pair.interval, source)
+    else:
+        change = Change(1.0, None, source, pair.change, pair.interval)
+    return lead(pair.metric, change)
+
+
+def _way_at(pair: PairEffect) -> str:
+    """Which level of a simple effect is larger, or that they are equal or too close to call."""
+    rows = measured_rows(pair)
+    if rows and all(row.outcome == "same" for row in rows):
+        return "same"
+    if not pair.is_shown:
+        return "open"
+    return "larger" if pair.contrast.value > 0 else "smaller"
+
+
+def _at_levels(factor: str, chosen: Sequence[Level], of: Sequence[Level]) -> Name:
+    """Levels of a numeric factor as spans, "at 2 to 8 servers"; others one by one."""
+    if is_numeric(of):
+        return Name(f"at {counted(factor, listed(spans(chosen, of)))}")
+    return Name(listed([str(with_level(factor, level)) for level in chosen]))
 
 
 def _equal(pair: PairEffect, rows: Sequence[Comparison], held: Sentence) -> Sentence:

@@ -134,6 +134,12 @@ class Substituted(Drawn[Substitution]):
             )
         return cls(tuple(found), tuple(bundles(cells, levels))) if found else None
 
+    @property
+    def compared(self) -> tuple[LevelsCompared, ...]:
+        """The comparisons of throughput."""
+        pairs = tuple(one.throughput for one in self.replaced if one.throughput is not None)
+        return (LevelsCompared(pairs[0].metric, pairs[0].factor, pairs),) if pairs else ()
+
     def claims(self) -> tuple[Claim, ...]:
         """The claim about each replacement."""
         return tuple(claim for one in self.replaced if (claim := one.claim) is not None)

@@ -49,6 +49,12 @@ class Source:
         return next(iter(outcomes)) if outcomes in ({"same"}, {"undecided"}) else None
 
     @property
+    def is_open(self) -> bool:
+        """Whether the findings decide nothing."""
+        drawn = None if self.concluded is None else self.concluded.drawn
+        return drawn is not None and drawn.is_open
+
+    @property
     def claims(self) -> tuple[Claim, ...]:
         """What the findings claim."""
         if self.concluded is not None and self.concluded.drawn is not None:
@@ -142,6 +148,7 @@ def _about(clause: Clause, sources: Sequence[Source], asked: Sequence[Clause]) -
     """The sources about the subject of a clause; for the only clause of a question whose subject
     has no source, or is unknown, all sources."""
     found = [one for one in sources if one.subject == clause.subject]
+    found.sort(key=lambda one: one.is_open)
     return found or (list(sources) if len(asked) == 1 else [])
 
 

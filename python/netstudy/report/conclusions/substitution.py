@@ -13,9 +13,7 @@ from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.conclusions.bundle import bundle_sentence
 from netstudy.report.prose.pairs import measured_rows, pair_sentence, pooled_sentence
 from netstudy.report.prose.words import NOTHING, named, things
-from netstudy.report.question import Clause
 from netstudy.report.refs import Name, Sentence, join, say
-from netstudy.report.truth import Truth, of_comparisons
 
 _LOSSES_TOLD = 6
 """A sentence on losses lists at most this number of settings."""
@@ -32,11 +30,6 @@ class SubstitutionPage(ConclusionPage[Substituted]):
         for one in drawn.replaced:
             yield from _replaced(one)
         yield from map(bundle_sentence, drawn.bundles)
-
-    def truth(self, drawn: Substituted, clause: Clause) -> Truth | None:
-        """Whether replacements change throughput as the clause asks."""
-        pairs = [one.throughput for one in drawn.replaced if one.throughput is not None]
-        return of_comparisons(clause, pairs)
 
 
 def _replaced(one: Replaced) -> Iterator[Sentence]:

@@ -7,12 +7,11 @@ from typing import Any
 
 from netstudy.analysis.expectations import CheckedExpectation, Finding
 from netstudy.documents.problems import listed
-from netstudy.report.cellrefs import treatment_text
-from netstudy.report.numbers import level_text, says_little
+from netstudy.report.numbers import counted, level_text, says_little
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.requirement_table import at_text, bound_text
 from netstudy.report.tables import Group, Table, Value
-from netstudy.wire import Level
+from netstudy.wire import Level, Treatment
 
 _FINDINGS: tuple[Finding, ...] = ("confirmed", "refuted", "undecided")
 
@@ -72,10 +71,14 @@ def expectation_text(one: CheckedExpectation) -> str:
     for finding, words in missed:
         places = one.found(finding)
         if places and (settings > 1 or finding == "refuted"):
-            at = treatment_text(places[0].treatment) if len(places) == 1 else ""
+            at = _place(places[0].treatment) if len(places) == 1 else ""
             of = f"in {len(places)} of {settings} settings" if settings > 1 else "here"
             text += f"; {words} {of}" + (f" ({at})" if at else "")
     return text
+
+
+def _place(treatment: Treatment) -> str:
+    return ", ".join(counted(name, level_text(level)) for name, level in treatment.items())
 
 
 def expectations_as_data(found: Sequence[CheckedExpectation]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 
 from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.caveats import Caveat, forbidding, in_answer
@@ -111,15 +111,20 @@ def findings_first(result: StudyResult, sources: Sequence[Source]) -> Iterator[W
     used: list[Source] = []
     turns: list[list[Iterator[Weighed]]] = []
     for clause in asked:
-        found = [one for one in _about(clause, sources, asked) if one not in used]
+        found = [one for one in _about(clause, sources, asked, result) if one not in used]
         used += found
         turns.append([led(_led_by_truth(one, clause, result)) for one in found])
     rest = [led(_in_case(one, result)) for one in sources if one not in used]
     # The first source of each clause, then the second of each: no clause takes all the words.
     firsts = [one for turn in zip_longest(*turns) for one in turn if one is not None]
     if alike:
-        firsts.insert(len(asked), iter([Weighed(_alike_sentence(alike))]))
+        firsts.insert(sum(map(bool, turns)), iter([Weighed(_alike_sentence(alike))]))
+    yield from _in_turn(firsts, turns_max=_TURNS)
     yield from _in_turn([*firsts, *rest])
+
+
+_TURNS = 2
+"""Sentences of each finding that the question asks for, before other findings are told."""
 
 
 def _alike(sources: Sequence[Source]) -> list[Source]:
@@ -139,16 +144,22 @@ def _alike_sentence(alike: Sequence[Source]) -> Sentence:
     return say("{parts}.", parts=join(parts, between="; "))
 
 
-def _in_turn(each: Sequence[Iterator[Weighed]]) -> Iterator[Weighed]:
-    """The first sentence of each source, then the second of each, and so on."""
-    return (one for turn in zip_longest(*each) for one in turn if one is not None)
+def _in_turn(each: Sequence[Iterator[Weighed]], turns_max: int | None = None) -> Iterator[Weighed]:
+    """The first sentence of each source, then the second of each, and so on; at most `turns_max`
+    of each."""
+    found = zip_longest(*(islice(one, turns_max) for one in each))
+    return (one for turn in found for one in turn if one is not None)
 
 
-def _about(clause: Clause, sources: Sequence[Source], asked: Sequence[Clause]) -> list[Source]:
-    """The sources about the subject of a clause; for the only clause of a question whose subject
-    has no source, or is unknown, all sources."""
-    found = [one for one in sources if one.subject == clause.subject]
-    found.sort(key=lambda one: one.is_open)
+def _about(
+    clause: Clause, sources: Sequence[Source], asked: Sequence[Clause], result: StudyResult
+) -> list[Source]:
+    """The sources about the subject of a clause, and those that answer it by yes or no, which come
+    first; for the only clause of a question whose subject has no source, or is unknown, all
+    sources."""
+    truths = {id(one): one.truth(clause, result) for one in sources}
+    found = [one for one in sources if one.subject == clause.subject or truths[id(one)]]
+    found.sort(key=lambda one: (truths[id(one)] in (None, "Not decided"), one.is_open))
     return found or (list(sources) if len(asked) == 1 else [])
 
 
@@ -235,7 +246,7 @@ def key_metric(result: StudyResult) -> Metric:
     """The metric that the answer is about: that of the first finding."""
     sources = [one for case in result.cases for one in _sources(result, case)]
     asked = clauses(result.question)
-    first = next((one for clause in asked for one in _about(clause, sources, asked)), None)
+    first = next((one for clause in asked for one in _about(clause, sources, asked, result)), None)
     if first is None or first.concluded is None or first.concluded.drawn is None:
         return result.deciding
     compared = first.concluded.drawn.compared

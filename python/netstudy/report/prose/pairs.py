@@ -116,7 +116,7 @@ def _at_levels(factor: str, chosen: Sequence[Level], of: Sequence[Level]) -> Nam
     """Levels of a numeric factor as spans, "at 2 to 8 servers"; others one by one."""
     if is_numeric(of):
         return Name(f"at {counted(factor, listed(spans(chosen, of)))}")
-    return Name(listed([str(with_level(factor, level)) for level in chosen]))
+    return Name(f"with {factor} {listed([level_text(level) for level in chosen])}")
 
 
 def _equal(pair: PairEffect, rows: Sequence[Comparison], held: Sentence) -> Sentence:

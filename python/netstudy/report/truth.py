@@ -72,14 +72,18 @@ def _holds(
     is_better = is_more != (one.metric.direction == "lower")
     holds = {"larger": is_more, "smaller": not is_more, "better": is_better, "worse": not is_better}
     found = holds[clause.way or "better"]
-    return found and (not clause.asks_double or _doubles(row, is_level))
+    return found and (not clause.asks_double or _doubles(row, is_level, _margin(one)))
 
 
-def _doubles(row: Comparison, is_level: bool) -> bool:
-    """Whether a ratio of two is within the interval of the change, or below it."""
-    most = row.ratio if row.interval is None else row.interval.high
-    least = row.ratio if row.interval is None else row.interval.low
-    if most is None or least is None:
-        return False
-    factor = most if is_level else 1 / least if least else float("inf")
-    return max(factor, 1 / factor if factor else float("inf")) >= _DOUBLE
+def _margin(one: VerdictTable | PairEffect) -> float:
+    if isinstance(one, PairEffect):
+        return one.margin
+    return (one.margin_pct or 0.0) / 100
+
+
+def _doubles(row: Comparison, is_level: bool, margin: float) -> bool:
+    """Whether the change is a factor of two or more, within the noise."""
+    if not row.ratio:
+        return row.ratio is not None
+    factor = row.ratio if is_level else 1 / row.ratio
+    return max(factor, 1 / factor) >= _DOUBLE * (1 - margin)

@@ -441,7 +441,7 @@ _PORT_OUT = _of_port(
     _left,
     "sum",
     "Mbit/s",
-    "traffic out",
+    "outgoing traffic",
     "bytes of frames that left by the port, checksum included × 8 ÷ time",
 )
 _OF_SWITCHES: Final[dict[str, Formula]] = {
@@ -451,7 +451,7 @@ _OF_SWITCHES: Final[dict[str, Formula]] = {
         _rate("bytes_received", scale=_TO_MBPS),
         "sum",
         "Mbit/s",
-        "traffic in",
+        "incoming traffic",
         "bytes of frames that came in by the port, checksum included × 8 ÷ time",
     ),
     "port_out_packets_per_s": _of_port(

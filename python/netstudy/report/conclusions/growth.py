@@ -9,7 +9,7 @@ from netstudy.analysis.conclusions.cells import Growth
 from netstudy.analysis.metrics import Metric
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, percent, plain, treatment_text
-from netstudy.report.numbers import are_several, counted, level_text
+from netstudy.report.numbers import are_several, counted, spans
 from netstudy.report.prose.words import NOTHING, alike, held_in_each, held_levels, value_range
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.units import format_rate
@@ -60,7 +60,7 @@ def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
         last=value_range(_values([one.cells[-1] for one in group], first.metric)),
         largest=at(first.factor, first.cells[-1].treatment[first.factor]),
         more=Name(
-            counted(first.factor, listed([level_text(level) for level in more])),
+            counted(first.factor, listed(spans(more, more))),
             several=len(more) > 1 or are_several(first.factor, more[0]) if more else False,
         ),
     )

@@ -16,6 +16,7 @@ from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import StudyResult
 from netstudy.report.answer.budget import alone, led, within, words_in
 from netstudy.report.answer.causes import why
+from netstudy.report.answer.costs import costs
 from netstudy.report.answer.findings import allowed, findings_first
 from netstudy.report.answer.next_run import next_run
 from netstudy.report.caveats import caveat_sentence
@@ -37,7 +38,7 @@ class Answer:
     sentences: tuple[Sentence, ...]
     """The answer itself."""
     further: tuple[Sentence, ...]
-    """Failed requirements, refuted expectations, and causes."""
+    """What the answer costs, failed requirements, refuted expectations, and causes."""
     caveats: tuple[Caveat, ...]
     """The caveats that forbid to claim something."""
     next: Sentence | None
@@ -63,6 +64,7 @@ def answer(result: StudyResult) -> Answer:
     sentences = [*(sentences or [say("The runs do not decide it.")]), *winners]
     told = {str(one) for one in sentences}
     further = chain(
+        alone(costs(result)),
         alone(_required(result)),
         alone(_expected(result)),
         led(why(result)),

@@ -10,6 +10,7 @@ from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.caveats import Caveat, forbidding, in_answer
 from netstudy.analysis.claims import Claim, ClaimKind
 from netstudy.analysis.conclusions import Concluded
+from netstudy.analysis.inseparable import Inseparable
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import Outcome, VerdictTable
@@ -188,7 +189,9 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
     tables = deciding_tables(result, case)
     if tables:
         sentences = tuple(_compared(result, case, tables))
-        yield Source("comparison", sentences, case, compared=tuple(tables))
+        # A difference that belongs to several things is no answer about one of them.
+        credited = () if _together(result, case) else tuple(tables)
+        yield Source("comparison", sentences, case, compared=credited)
     drawn = [one for one in result.concluded if one.case == case.name and one.drawn is not None]
     for one in drawn:
         page = page_of_conclusion(one)
@@ -206,7 +209,7 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
 def _compared(
     result: StudyResult, case: CaseResult, tables: Sequence[VerdictTable]
 ) -> Iterator[Sentence]:
-    together = [one for one in result.inseparable if one.case == case.name]
+    together = _together(result, case)
     if together:
         yield from map(inseparable_sentence, together)
         return
@@ -217,6 +220,10 @@ def _compared(
             yield from comparison.two_levels(found, table)
     elif result.comparing is not None:
         yield from comparison.many_levels(result.comparing.factor, whole)
+
+
+def _together(result: StudyResult, case: CaseResult) -> list[Inseparable]:
+    return [one for one in result.inseparable if one.case == case.name]
 
 
 def deciding_tables(result: StudyResult, case: CaseResult) -> list[VerdictTable]:

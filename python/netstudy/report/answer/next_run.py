@@ -8,14 +8,26 @@ from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Comparison
 from netstudy.report.caveats.short_phase import needed_phase
+from netstudy.report.conclusions import page_of_conclusion
 from netstudy.report.refs import Name, Sentence, say
 
 
 def next_run(result: StudyResult) -> Sentence | None:
-    """The replicates that would probably decide the undecided comparisons of the deciding metric;
-    None: nothing is undecided, or published values cannot be repeated."""
+    """The replicates or the phase that would probably decide the undecided comparisons of the
+    deciding metric, else the levels to try; None: nothing is open, or published values cannot be
+    repeated."""
     if result.testbed.published:
         return None
+    return _of_comparisons(result) or _of_conclusions(result)
+
+
+def _of_conclusions(result: StudyResult) -> Sentence | None:
+    drawn = ((one, one.drawn) for one in result.concluded if one.drawn is not None)
+    found = (page_of_conclusion(one).next_run(findings) for one, findings in drawn)
+    return next((one for one in found if one is not None), None)
+
+
+def _of_comparisons(result: StudyResult) -> Sentence | None:
     open_ = [row for row in _compared(result) if row.outcome == "undecided"]
     short = [row.unsettled for row in open_ if row.unsettled is not None]
     if short:

@@ -40,6 +40,10 @@ class ConclusionPage(ABC, Generic[DrawnT]):
         first = drawn.compared[:1]
         return of_comparisons(clause, [pair for one in first for pair in one.pairs])
 
+    def next_run(self, drawn: DrawnT) -> Sentence | None:  # noqa: ARG002  # some kinds need it
+        """What to run next to decide what is open; None: nothing, or not known."""
+        return None
+
     def tables(self, drawn: DrawnT, found: Concluded, key: str) -> Iterator[Table]:  # noqa: ARG002
         """The tables that support the findings, whose ids begin with `key`. A conclusion that is
         based on a single number has no table."""

@@ -23,6 +23,16 @@ def growth_sentences(found: Sequence[Growth]) -> Iterator[Sentence]:
             yield from _overdrive(one)
 
 
+def more_load(found: Sequence[Growth]) -> Sentence | None:
+    """The run that would show where growth ends; None: it has ended at each setting."""
+    going_on = [one for one in found if not one.has_ended]
+    if not going_on:
+        return None
+    one = going_on[0]
+    level = at(one.factor, one.cells[-1].treatment[one.factor])
+    return say("try more than {level}, to see where growth ends.", level=level)
+
+
 def _end(one: Growth) -> Hashable:
     """The grouping key of growth: metric, factor, link rate, levels at the end of the growth, and
     whether this end is decided and certain."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.analysis.conclusions.knee import KneeFound
 from netstudy.report.conclusions.base import ConclusionPage
-from netstudy.report.conclusions.growth import growth_sentences
+from netstudy.report.conclusions.growth import growth_sentences, more_load
 
 if TYPE_CHECKING:
     from netstudy.analysis.conclusions import Concluded
@@ -23,3 +23,7 @@ class KneePage(ConclusionPage[KneeFound]):
     def sentences(self, drawn: KneeFound, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
         """The end of the growth at each setting."""
         return growth_sentences(drawn.growths)
+
+    def next_run(self, drawn: KneeFound) -> Sentence | None:
+        """More load, while throughput grows."""
+        return more_load(drawn.growths)

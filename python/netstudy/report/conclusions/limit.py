@@ -31,6 +31,14 @@ class LimitPage(ConclusionPage[LimitReached]):
         for group in alike(drawn.levels, _end):
             yield from _levels(group, drawn, condition)
 
+    def next_run(self, drawn: LimitReached) -> Sentence | None:
+        """Larger levels, if none tried breaks the condition."""
+        for one in drawn.levels:
+            if one.broken is None and one.largest is not None:
+                largest = _names(one, [one.largest])
+                return say("try more than {largest}, to find the limit.", largest=largest)
+        return None
+
 
 def _end(one: LevelsHeld) -> Hashable:
     """The grouping key: settings whose levels keep, break or leave open the condition alike."""

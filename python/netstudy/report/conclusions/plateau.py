@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from netstudy.analysis.conclusions.cells import Growth
 from netstudy.analysis.conclusions.plateau import Levelled
 from netstudy.report.conclusions.base import ConclusionPage
-from netstudy.report.conclusions.growth import growth_sentences
+from netstudy.report.conclusions.growth import growth_sentences, more_load
 from netstudy.report.question import Clause
 from netstudy.report.truth import Truth, whole
 
@@ -32,6 +32,10 @@ class PlateauPage(ConclusionPage[Levelled]):
     def sentences(self, drawn: Levelled, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
         """The end of the growth at each setting."""
         return growth_sentences(drawn.growths)
+
+    def next_run(self, drawn: Levelled) -> Sentence | None:
+        """More load, while throughput grows."""
+        return more_load(drawn.growths)
 
 
 _FILLS: Final = "fills?|full|saturates?|sustained use"

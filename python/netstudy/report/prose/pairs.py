@@ -167,9 +167,13 @@ def inseparable_sentence(one: Inseparable) -> Sentence:
         f"{how}, so {so}: {{effect}}",
         things=Name(listed([*one.things])),
         effect=pair_sentence(one.effect),
-        **({} if one.are_factors else _both(one.effect)),
+        **({} if one.are_factors else _levels(one.effect)),
         **({} if one.is_equal else {"all": Name("both" if len(one.things) == 2 else "all")}),
     )
+
+
+def _levels(pair: PairEffect) -> dict[str, Name]:
+    return {"a": named(pair.factor, pair.level), "b": named(pair.factor, pair.base)}
 
 
 def _both(pair: PairEffect) -> dict[str, Name]:

@@ -213,11 +213,11 @@ def many_levels(factor: str, whole: Effects) -> Iterator[Sentence]:
     """The levels of a factor compared on average over all levels of the other factors."""
     pairs = whole.pairs[factor]
     leaders = _leaders(pairs)
-    beaten = [pair for pair in pairs if pair.winner in leaders[:1]]
+    beaten = [pair for pair in pairs if _beats(pair) in leaders[:1]]
     if len(leaders) > 1 and beaten:
         yield _share(leaders, pairs, Name(whole.metric.label))
     if beaten:
-        yield _overall(leaders[0], beaten)
+        yield from _over_all(leaders[0], beaten)
     elif len(pairs) == 1 or not pairs[0].is_main:
         # The pairs are sorted by size; if the largest effect is an interaction, it is told as one.
         yield pair_sentence(pairs[0])
@@ -248,9 +248,27 @@ def _leaders(pairs: Sequence[PairEffect]) -> list[Level]:
     """The levels that no other level beats over all settings; the level with the most wins comes
     first."""
     levels = dict.fromkeys(level for pair in pairs for level in (pair.level, pair.base))
-    won = Counter(pair.winner for pair in pairs)
-    lost = {_other(pair, pair.winner) for pair in pairs if pair.winner is not None}
+    won = Counter(_beats(pair) for pair in pairs)
+    lost = {_other(pair, best) for pair in pairs if (best := _beats(pair)) is not None}
     return sorted((level for level in levels if level not in lost), key=lambda one: -won[one])
+
+
+def _beats(pair: PairEffect) -> Level | None:
+    """The level that is better wherever the two are decided; None: neither is shown to be better,
+    or each is better somewhere."""
+    if pair.winner is not None or not pair.is_shown or pair.turns:
+        return pair.winner
+    is_level = bool(pair.won_by(pair.level))
+    is_base = bool(pair.won_by(pair.base))
+    return pair.level if is_level else pair.base if is_base else None
+
+
+def _over_all(best: Level, beaten: Sequence[PairEffect]) -> Iterator[Sentence]:
+    """The lead of the best level, on average where an average describes all settings."""
+    main = [pair for pair in beaten if pair.is_main]
+    yield from (pair_sentence(pair) for pair in beaten if not pair.is_main)
+    if main:
+        yield _overall(best, main)
 
 
 def _overall(best: Level, pairs: Sequence[PairEffect]) -> Sentence:

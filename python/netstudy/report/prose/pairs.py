@@ -15,7 +15,15 @@ from netstudy.report.cellrefs import (
     plain,
 )
 from netstudy.report.numbers import counted, level_text, spans
-from netstudy.report.prose.change import Change, better, change_of, compared, lead, ways
+from netstudy.report.prose.change import (
+    Change,
+    better,
+    change_of,
+    compared,
+    is_number_of,
+    lead,
+    ways,
+)
 from netstudy.report.prose.undecided import undecided_pair
 from netstudy.report.prose.words import (
     NOTHING,
@@ -54,14 +62,19 @@ def _simple(pair: PairEffect, by: str) -> Sentence:
     describes no level: "Against b, goodput with a is higher at 2 to 8 servers, most at 8 servers:
     2.1 times as high and equal at 1 server"."""
     levels = pair.design.levels[by]
-    simple = [(at, one, _way_at(one)) for at, one in pair.simple(by)]
+    # The sentence is about the level that is better in most settings.
+    is_turned = len(pair.won_by(pair.base)) > len(pair.won_by(pair.level))
+    first, other = (pair.base, pair.level) if is_turned else (pair.level, pair.base)
+    simple = [(at, one, _way_at(one, is_turned=is_turned)) for at, one in pair.simple(by)]
     parts = []
     for way, word in zip(("larger", "smaller"), ways(pair.metric)[::-1], strict=True):
         found = [(at, one) for at, one, own in simple if own == way]
         if found:
             where = _at_levels(by, [at for at, _ in found], levels)
-            most = max(found, key=lambda one: abs(one[1].contrast.value))
-            parts.append(_side(word, where, most, by if len(found) > 1 else None))
+            at_most, largest = max(found, key=lambda one: abs(one[1].contrast.value))
+            size = _size_of(largest, is_turned=is_turned)
+            at = _at_levels(by, [at_most], [at_most]) if len(found) > 1 else None
+            parts.append(_side(word, where, size, at))
     for way, word in (("same", "equal"), ("open", "too close to call")):
         found = [(at, one) for at, one, own in simple if own == way]
         if found:
@@ -71,45 +84,38 @@ def _simple(pair: PairEffect, by: str) -> Sentence:
         "Against {b}, {metric} {a} is {parts}.",
         metric=Name(pair.metric.label),
         parts=join(parts, between="; "),
-        a=with_level(pair.factor, pair.level),
-        b=named(pair.factor, pair.base),
+        a=with_level(pair.factor, first),
+        b=named(pair.factor, other),
     )
 
 
-def _side(word: str, where: Name, most: tuple[Level, PairEffect], by: str | None) -> Sentence:
-    """One way of the effect: where it is so, and its largest size. `by`: the factor of these
-    places; None: there is only one place."""
-    at_most, one = most
-    size = _size_of(one)
-    if by is None:
+def _side(word: str, where: Name, size: Sentence, most: Name | None) -> Sentence:
+    """One way of the effect: where it is so, and its largest size. `most`: the place of that size;
+    None: there is only one place."""
+    if most is None:
         return say("{size} {where}", size=size, where=where)
-    largest = _at_levels(by, [at_most], [at_most])
-    return say(
-        "{word} {where}, most {largest}: {size}",
-        word=Name(word),
-        where=where,
-        largest=largest,
-        size=size,
-    )
+    template = "{word} {where}, most {most}: {size}"
+    return say(template, word=Name(word), where=where, most=most, size=size)
 
 
-def _size_of(pair: PairEffect) -> Sentence:
+def _size_of(pair: PairEffect, *, is_turned: bool) -> Sentence:
     source = f"{pair.metric.name}, {level_text(pair.level)} against {level_text(pair.base)}"
     if pair.scale == "ratio":
         change = Change(pair.change, pair.interval, source)
     else:
         change = Change(1.0, None, source, pair.change, pair.interval)
-    return lead(pair.metric, change)
+    return lead(pair.metric, change.inverse() if is_turned else change)
 
 
-def _way_at(pair: PairEffect) -> str:
-    """Which level of a simple effect is larger, or that they are equal or too close to call."""
+def _way_at(pair: PairEffect, *, is_turned: bool) -> str:
+    """Whether the first level of a simple effect has the larger or the smaller value, or they are
+    equal or too close to call."""
     rows = measured_rows(pair)
     if rows and all(row.outcome == "same" for row in rows):
         return "same"
     if not pair.is_shown:
         return "open"
-    return "larger" if pair.contrast.value > 0 else "smaller"
+    return "larger" if (pair.contrast.value > 0) != is_turned else "smaller"
 
 
 def _at_levels(factor: str, chosen: Sequence[Level], of: Sequence[Level]) -> Name:
@@ -121,7 +127,8 @@ def _at_levels(factor: str, chosen: Sequence[Level], of: Sequence[Level]) -> Nam
 
 def _equal(pair: PairEffect, rows: Sequence[Comparison], held: Sentence) -> Sentence:
     return say(
-        "{metric} is equal {a} and {b}{n}{held}.",
+        "{metric} {is_} equal {a} and {b}{n}{held}.",
+        is_=Name("are" if is_number_of(pair.metric) else "is"),
         metric=Name(pair.metric.label),
         n=in_all(rows),
         held=held,

@@ -164,9 +164,10 @@ def _led_by_truth(source: Source, clause: Clause, result: StudyResult) -> Iterat
 
 
 def _in_case(source: Source, result: StudyResult) -> Iterator[Sentence]:
-    """The sentences of a source; the first one names its test case if there are several."""
-    for number, sentence in enumerate(source.sentences):
-        if number or len(result.cases) == 1:
+    """The sentences of a source, each with its test case if there are several: between them stand
+    sentences on other test cases."""
+    for sentence in source.sentences:
+        if len(result.cases) == 1:
             yield sentence
         else:
             yield say("{case}: {text}", case=Name(source.case.name), text=sentence)

@@ -176,10 +176,11 @@ def aside(template: str, **references: Number | Name | Sentence) -> Aside:
 def join(
     items: Sequence[Number | Name | Sentence], last: str = "and", between: str = ", "
 ) -> Sentence:
-    """Joins references: a, b and c."""
+    """Joins references: a, b and c. Without a `last` word, the last item follows as the others
+    do."""
     parts: list[Part] = []
     for index, item in enumerate(items):
         if index:
-            parts.append(f" {last} " if index == len(items) - 1 else between)
+            parts.append(f" {last} " if last and index == len(items) - 1 else between)
         parts.append(item)
     return Sentence(tuple(parts))

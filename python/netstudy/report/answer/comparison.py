@@ -214,20 +214,22 @@ def many_levels(factor: str, whole: Effects) -> Iterator[Sentence]:
     pairs = whole.pairs[factor]
     leaders = _leaders(pairs)
     beaten = [pair for pair in pairs if _beats(pair) in leaders[:1]]
+    told = None
     if len(leaders) > 1 and beaten:
         yield _share(leaders, pairs, Name(whole.metric.label))
     if beaten:
         yield from _over_all(leaders[0], beaten)
     elif len(pairs) == 1 or not pairs[0].is_main:
         # The pairs are sorted by size; if the largest effect is an interaction, it is told as one.
-        yield pair_sentence(pairs[0])
+        told = pairs[0]
+        yield pair_sentence(told)
     else:
         yield say(
             "No level of {factor} is best over all others in {metric}.",
             factor=Name(factor),
             metric=Name(whole.metric.label),
         )
-    yield from _surprises(whole, only=factor)
+    yield from _surprises(whole, only=factor, told=told)
 
 
 def _share(leaders: Sequence[Level], pairs: Sequence[PairEffect], metric: Name) -> Sentence:
@@ -335,7 +337,7 @@ def factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
     first = ranked[0]
     if not first.is_main:
         yield pair_sentence(first)
-        yield from _surprises(whole)
+        yield from _surprises(whole, told=first)
         return
     yield say(
         "Of all factors, {factor} changes {metric} most: {ahead}{rest}.",
@@ -368,10 +370,13 @@ def _size(pair: PairEffect) -> Sentence:
     return say("{n}", n=plain(100 * (ratio - 1), 0, "%", source))
 
 
-def _surprises(whole: Effects, only: str | None = None) -> Iterator[Sentence]:
+def _surprises(
+    whole: Effects, only: str | None = None, told: PairEffect | None = None
+) -> Iterator[Sentence]:
     """The levels of other factors at which a factor has no effect, and those at which its effect is
-    reversed."""
+    reversed, without that of `told`: its own sentence already has the effect at each level."""
     turning = [pair for pairs in whole.pairs.values() for pair in pairs if pair.turns]
+    turning = [pair for pair in turning if pair is not told]
     turning = [pair for pair in turning if only in (None, pair.factor)]
     for one in whole.pointless:
         if only in (None, one.factor):

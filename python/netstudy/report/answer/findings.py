@@ -142,7 +142,7 @@ def _alike_sentence(alike: Sequence[Source]) -> Sentence:
         if names:
             told = Name(listed(list(dict.fromkeys(names))))
             parts.append(say("{names}: {word}", names=told, word=Name(word)))
-    return say("{parts}.", parts=join(parts, between="; "))
+    return say("{parts}.", parts=join(parts, last="", between="; "))
 
 
 def _in_turn(each: Sequence[Iterator[Weighed]], turns_max: int | None = None) -> Iterator[Weighed]:
@@ -176,9 +176,10 @@ def _led_by_truth(source: Source, clause: Clause, result: StudyResult) -> Iterat
 
 
 def _in_case(source: Source, result: StudyResult) -> Iterator[Sentence]:
-    """The sentences of a source; the first one names its test case if there are several."""
-    for number, sentence in enumerate(source.sentences):
-        if number or len(result.cases) == 1:
+    """The sentences of a source, each with its test case if there are several: between them stand
+    sentences on other test cases."""
+    for sentence in source.sentences:
+        if len(result.cases) == 1:
             yield sentence
         else:
             yield say("{case}: {text}", case=Name(source.case.name), text=sentence)

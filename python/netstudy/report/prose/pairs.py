@@ -83,7 +83,7 @@ def _simple(pair: PairEffect, by: str) -> Sentence:
     return say(
         "Against {b}, {metric} {a} is {parts}.",
         metric=Name(pair.metric.label),
-        parts=join(parts, between="; "),
+        parts=join(parts, last="", between="; "),
         a=with_level(pair.factor, first),
         b=named(pair.factor, other),
     )

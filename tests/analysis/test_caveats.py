@@ -18,8 +18,8 @@ from netstudy.plan import make_plan
 from netstudy.report.caveats import caveat_sentence
 from netstudy.study import load
 from netstudy.wire import Run, RunRecord
+from tests.analysis.counted import counting, quiet
 from tests.report.results import from_text
-from tests.report.test_signals import counting, quiet
 
 STUDY = """
 study: asked

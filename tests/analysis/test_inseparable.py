@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from netstudy.report.prose.answer import answer
 
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.answer import answer
 from netstudy.wire import Run, RunRecord
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples, server_count
@@ -47,7 +47,7 @@ def test_factors_that_always_change_together_share_their_difference(
     assert (one.things, one.are_factors) == (("sw", "mtu"), True)
     assert one.effect.change == pytest.approx(1.1, abs=0.001)
     first, *_ = answer(result)
-    assert str(first).startswith("sw and mtu ")
+    assert str(first).startswith("Sw and mtu ")
     assert "9.1" in str(first)
 
 

@@ -429,8 +429,8 @@ def test_a_plan_has_the_metrics_of_its_groups_switches_links_and_machine() -> No
     ("name", "title"),
     [
         ("app.cpu_pct", "CPU of app"),
-        ("app@client.send_mbps_p99", "99th percentile of the traffic sent at app@client"),
-        ("switch@a.port_in_mbps in warm-up", "Traffic in at switch@a, warm-up"),
+        ("app@client.send_mbps_p99", "99th percentile of the traffic sent of app towards client"),
+        ("switch@a.port_in_mbps in warm-up", "Traffic in of switch towards a, warm-up"),
     ],
 )
 def test_a_metric_says_what_where_and_when(name: str, title: str) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 from netstudy.analysis.caveats import Caveat
 from netstudy.analysis.caveats.assumed_costs import AssumedCosts, BuiltInApplication
+from netstudy.analysis.conclusions.substitution import Replaced, Substituted
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.plan import make_plan
 from netstudy.report.answer import answer
-from netstudy.report.conclusions import concluded_points
+from netstudy.report.conclusions import concluded_points, sentences_of
 from netstudy.report.document import document
 from netstudy.report.export import to_csv
 from netstudy.report.pages import render_markdown
@@ -74,6 +75,14 @@ def told(result: StudyResult) -> list[str]:
     ]
 
 
+def replaced(result: StudyResult) -> Replaced:
+    """The only replacement of the only conclusion."""
+    (found,) = result.concluded
+    assert isinstance(found.drawn, Substituted)
+    (one,) = found.drawn.replaced
+    return one
+
+
 DISK = """\
 factors:
   disk: [{name: slow, medium: disk}, {name: fast, medium: ram}]
@@ -82,11 +91,9 @@ conclude: [{substitution: disk}]
 
 
 def test_a_part_whose_replacement_changes_nothing_is_not_the_bottleneck(tmp_path: Path) -> None:
-    first = told(analyse(made(tmp_path, DISK, lambda _: Planted())))[0]
-    assert first == (
-        "The disk is not the bottleneck: fast in place of slow changes external throughput rate "
-        "(ETR) by less than the noise."
-    )
+    one = replaced(analyse(made(tmp_path, DISK, lambda _: Planted())))
+    assert one.claim is not None
+    assert (one.claim.kind, one.limited) == ("equal", ())
 
 
 def test_a_part_whose_replacement_gains_less_than_half_of_the_time_is_no_limit(
@@ -95,9 +102,11 @@ def test_a_part_whose_replacement_gains_less_than_half_of_the_time_is_no_limit(
     def plant(run: Run) -> Planted:
         return Planted(home=3000 if run.treatment["disk"] == "fast" else 1500)
 
-    first, second, *_ = told(analyse(made(tmp_path, DISK, plant)))
-    assert first.startswith("fast in place of slow gives 60 % more external throughput rate (ETR)")
-    assert not second.startswith("fast has 60 % more external throughput rate")
+    one = replaced(analyse(made(tmp_path, DISK, plant)))
+    assert one.throughput is not None
+    assert one.throughput.change == pytest.approx(1.6, abs=0.005)
+    assert one.claim is not None
+    assert (one.claim.kind, one.limited) == ("different", ())
 
 
 LINK = """\
@@ -117,12 +126,13 @@ def test_a_faster_link_removes_the_drops(tmp_path: Path) -> None:
         slow = run.treatment["link"] == "1GbE"
         return Planted(home=1500 if slow else 2500, drops=2490 if slow else 0)
 
-    found = told(analyse(made(tmp_path, faster("500 Mbit/s"), plant)))
-    assert found[0].startswith("link 10GbE in place of link 1GbE gives 40 % more")
-    assert found[1] == (
-        "link 10GbE in place of link 1GbE removes the packets dropped when sending at app@load: "
-        "249.0 a second to 0 a second."
-    )
+    one = replaced(analyse(made(tmp_path, faster("500 Mbit/s"), plant)))
+    assert one.throughput is not None
+    assert one.throughput.change == pytest.approx(1.4, abs=0.005)
+    (drops,) = one.losses
+    assert drops.metric.name == "app@load.txdrop_per_s"
+    assert one.removes(drops)
+    assert [ways for _, ways in one.changes(drops)] == [(249.0, 0.0)]
 
 
 def test_of_many_settings_the_largest_changes_are_told(tmp_path: Path) -> None:
@@ -353,7 +363,7 @@ def test_base_rows_of_two_tables_are_not_compared(tmp_path: Path) -> None:
     result = analyse(made(tmp_path, SCALING + asked, relative))
     tables = [one for case in result.cases for panel in case.panels for one in panel.verdicts]
     assert {row.outcome for table in tables for row in table.rows} == {"missing"}
-    assert [one.drawn for one in result.concluded] == [()]
+    assert [one.drawn for one in result.concluded] == [None]
 
 
 GROWN = """\
@@ -448,8 +458,10 @@ def test_the_answer_to_a_comparison_tells_what_a_replacement_shows_of_the_limit(
     def plant(run: Run) -> Planted:
         return Planted(home=3000 if run.treatment["link"] == "fast" else 1500)
 
-    box = " ".join(map(str, answer(analyse(made(tmp_path, BOTH, plant)))))
-    assert "fast in place of slow gives 60 % more" in box.replace("\u00a0", " ")
+    result = analyse(made(tmp_path, BOTH, plant))
+    (found,) = (one for one in result.concluded if isinstance(one.drawn, Substituted))
+    box = " ".join(map(str, answer(result).sentences)).lower()
+    assert str(sentences_of(found)[0]).lower() in box
 
 
 @pytest.mark.parametrize(

@@ -276,8 +276,9 @@ def test_a_candidate_without_a_limit_is_refused_by_its_place(
 def test_without_a_load_each_cell_is_looked_at(tmp_path: Path) -> None:
     loads: Loads = lambda run: Load(960.0 if run.treatment["sink"] == "null" else 300.0)  # noqa: E731
     result = concluding(tmp_path, "[bottleneck]", loads, clients="[4]")
-    found = [one for each in result.concluded for one in each.drawn if isinstance(one, Limits)]
-    limit = {one.held["sink"]: one.limit and one.limit.name for one in found}
+    (each,) = result.concluded
+    assert isinstance(each.drawn, Bottlenecks)
+    limit = {one.held["sink"]: one.limit and one.limit.name for one in each.drawn.limits}
     assert limit == {"null": LINK, "disk": None}
 
 

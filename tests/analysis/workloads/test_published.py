@@ -96,7 +96,7 @@ def test_repetitions_that_round_to_the_same_digit_may_still_differ() -> None:
         ("response_ms", "Response time", "ms", "lower"),
         ("response_ms_p99", "99th percentile of the response time", "ms", "lower"),
         ("etr_pct", "Relative ETR", "%", "higher"),
-        ("itr_per_s", "Internal throughput rate (ITR)", "1/s", "higher"),
+        ("itr_per_s", "Page elements a second of full CPUs (ITR)", "1/s", "higher"),
         ("errors", "Failed submissions", "", "lower"),
         ("app.cpu_pct", "CPU of app", "%", "neutral"),
     ],

@@ -81,8 +81,9 @@ def _simple(pair: PairEffect, by: str) -> Sentence:
             where = _at_levels(by, [at for at, _ in found], levels)
             parts.append(say("{word} {where}", word=Name(word), where=where))
     return say(
-        "Against {b}, {metric} {a} is {parts}.",
+        "Against {b}, {metric} {a} {is_} {parts}.",
         metric=Name(pair.metric.label),
+        is_=Name("are" if is_number_of(pair.metric) else "is"),
         parts=join(parts, last="", between="; "),
         a=with_level(pair.factor, first),
         b=named(pair.factor, other),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Final
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.limit import LargestValue, LevelsHeld, LimitReached
+from netstudy.analysis.metrics import Metric
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, count, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
-from netstudy.report.numbers import are_several, counted, level_text
+from netstudy.report.numbers import are_several, counted, exact_text, level_text
 from netstudy.report.prose.words import NOTHING, alike, held_in_each, value_range
 from netstudy.report.refs import Name, Sentence, say
-from netstudy.report.requirement_table import bound_text
+from netstudy.study.outcome import Bound
 from netstudy.wire import Treatment
 
 
@@ -25,7 +27,7 @@ class LimitPage(ConclusionPage[LimitReached]):
 
     def sentences(self, drawn: LimitReached, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
         """The largest level or value, and what breaks the condition."""
-        condition = Name(bound_text(drawn.bound, drawn.condition))
+        condition = _in_words(drawn.bound, drawn.condition)
         if drawn.value is not None:
             yield from _largest_value(drawn.value, condition)
         for group in alike(drawn.levels, _end):
@@ -38,6 +40,14 @@ class LimitPage(ConclusionPage[LimitReached]):
                 largest = _names(one, [one.largest])
                 return say("try more than {largest}, to find the limit.", largest=largest)
         return None
+
+
+_SIGNS: Final = {"<": "below", "<=": "of at most", ">": "above", ">=": "of at least"}
+
+
+def _in_words(bound: Bound, metric: Metric) -> Name:
+    """The condition: "response time below 1 s"."""
+    return Name(f"{metric.label} {_SIGNS[bound.sign]} {exact_text(bound.value, metric.unit)}")
 
 
 def _end(one: LevelsHeld) -> Hashable:

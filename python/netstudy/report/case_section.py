@@ -102,7 +102,7 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
         if page.tables
         else (),
         own_heading=page.tables_heading,
-        drawn=case_figures(case, result, prefix),
+        drawn=case_figures(case, result, prefix, key_metric(result)),
         reference_figures=tuple(reference_figures(case, prefix)),
         panels=tuple(
             panel_section(

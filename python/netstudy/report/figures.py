@@ -125,8 +125,9 @@ class FigureSet:
     """Tables of the parameters of fitted laws, for figures with many laws."""
 
 
-def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
-    """The figures of a test case: one for each metric, and the curves of its runs."""
+def case_figures(case: CaseResult, result: StudyResult, key: str, needed: Metric) -> FigureSet:
+    """The figures of a test case: one for each metric, and the curves of its runs. `needed`: the
+    metric of the answer, which has a figure even if the study asks for none."""
     found: list[tuple[int, Figure]] = []
     empty: list[str] = []
     notes: list[str] = []
@@ -152,6 +153,9 @@ def case_figures(case: CaseResult, result: StudyResult, key: str) -> FigureSet:
                     told.add("over-time")
             notes += asked.notes
     figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
+    if not any(needed.name in figure.metrics for figure in figures):
+        own = _metric_figure(case, ShownFigure(needed), key, result.margin_pct)
+        figures = [*([] if own is None else [own]), *figures]
     figures += _curve_figures(case, key, told)
     if empty:
         notes.append(f"Not drawn, as every value is zero: {listed(empty)}.")

@@ -134,7 +134,7 @@ def column(table: CellTable, name: str) -> Metric:
 
 @dataclass(frozen=True)
 class Found:
-    """What the product says of one study."""
+    """The finding of the product on one study."""
 
     rows: tuple[Comparison, ...]
     is_told: bool

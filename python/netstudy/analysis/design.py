@@ -1,4 +1,4 @@
-"""What the factors of a plan change.
+"""The changes that the factors of a plan make.
 
 The kind of a factor is determined by the settings that its levels change: only buffers of switches,
 only the minimum RTO, only loss recovery, only congestion control, only ECN, or only PAUSE.

@@ -8,8 +8,8 @@ whatever their numbers of replicates. If every value is positive and the metric 
 effects are computed on logarithms, so that an effect is a ratio of geometric means; else it is a
 difference. Intervals and tests are Welch-Satterthwaite's, for a linear combination of cell means;
 they hold only for the contexts that were run. As in verdicts, an effect is shown if it is outside
-the study's noise band. The p values of effects are adjusted for their number (Holm 1979), and
-separately those of interactions.
+the study's noise band. The p values of effects are adjusted for their number (Holm 1979); the
+p values of interactions are adjusted separately.
 
 An effect over all contexts describes them only if no context has the opposite effect, and no other
 factor changes it by more than its own size. Else the simple effects at each level of that factor
@@ -162,7 +162,7 @@ class PairEffect:
 
     def simple(self, by: str) -> list[tuple[Level, PairEffect]]:
         """The effect at each level of another factor, over the contexts with this level; the
-        verdicts are those of all contexts."""
+        verdicts are adjusted over all contexts."""
         found = []
         for at in self.design.levels[by]:
             own = [n for n, context in enumerate(self.contexts) if context[by] == at]

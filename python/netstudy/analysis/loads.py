@@ -35,7 +35,7 @@ def loads_of(study: Study, case: str) -> dict[str, Mapping[Level, float]]:
 
 
 def _references(study: Study) -> Iterator[str]:
-    """What the load of the workload and the numbers of hosts refer to."""
+    """The references of the load of the workload and of the numbers of hosts."""
     values = (*study.workload.spec.loads, *(one.count for one in study.topology.groups.values()))
     yield from (value.name for value in values if isinstance(value, Ref))
 

@@ -24,7 +24,7 @@ _OF_A_RUN: Final = " a run"
 
 @dataclass(frozen=True)
 class _Amount:
-    """What a total is divided by."""
+    """The divisor of a total."""
 
     published: Callable[[PublishedValue], float | None]
     own: Callable[[RunSample], float | None]

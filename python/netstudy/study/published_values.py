@@ -3,7 +3,7 @@ counts that contradict the other values of their cell.
 
 Two checks find such counts. Retransmissions need a loss, so retransmissions where the same source
 counted no drop are contradictory; a source with retransmissions in most of its cells without drops
-has losses at places where drops were not counted, and is left alone. A loss count has another unit
+has losses at places where drops were not counted, and is kept. A loss count has another unit
 than a time or a rate, so one that repeats such a value of its row digit for digit was copied from
 the wrong column. Short numbers repeat by chance: three digits count only together with the first
 check, more digits also without it.

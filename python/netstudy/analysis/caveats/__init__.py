@@ -108,7 +108,7 @@ def forbidding(claims: Iterable[Claim], caveats: Iterable[Caveat]) -> tuple[Cave
 
 
 def in_answer(claims: Iterable[Claim], caveats: Iterable[Caveat]) -> tuple[Caveat, ...]:
-    """The caveats that stand beside the answer: those that forbid one of the claims that it could
-    make, and those that hold for all of its figures. The others are only listed."""
+    """The caveats of the answer's box: a caveat in it forbids one of the claims that the answer
+    could make, or holds for all of its figures. The others are only listed."""
     made = tuple(claims)
     return tuple(one for one in caveats if one.is_in_answer or any(map(one.forbids, made)))

@@ -1,8 +1,8 @@
 """Costs in the simulator that nobody measured, and that the study does not give itself.
 
 Comparisons hold as far as the costs are the same on both sides; absolute figures are as good as
-the costs. Only figures of time count that the deciding metric depends on: those of the application,
-and those of hosts whose CPUs are busy.
+the costs. Only figures of time count that the deciding metric depends on: figures of the
+application, and figures of hosts whose CPUs are busy.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A caveat: a reason for caution before a result is trusted. Each kind has one file here.
 
-A kind is found in the plan, in the results, or in both. It holds what was found; its sentence is in
+A kind is found in the plan, in the results, or in both. It holds the findings; its sentence is in
 the file of the same name in the report.
 """
 
@@ -38,7 +38,7 @@ class Planned:
 
     @cached_property
     def design(self) -> Design:
-        """What its factors change."""
+        """The changes that its factors make."""
         levels = {name: factor.names for name, factor in self.study.factors.items()}
         return Design.of(self.plan, levels)
 
@@ -73,7 +73,7 @@ class Caveat:
     """A reason for caution before a result is trusted."""
 
     is_in_answer: ClassVar[bool] = False
-    """Whether it stands beside the answer even if it forbids none of the answer's claims."""
+    """Whether the answer's box shows it even if it forbids none of the answer's claims."""
 
     def forbids(self, claim: Claim) -> bool:  # noqa: ARG002  # for kinds that need it
         """Whether the claim must not be made, because of what was found."""
@@ -86,14 +86,14 @@ class Caveat:
 
     @classmethod
     def in_results(cls, analysed: Analysed) -> Iterator[Self]:
-        """The caveats of this kind after the runs: those of the plan, unless a kind says more."""
+        """The caveats of this kind after the runs; unless a kind says more, the plan's caveats."""
         return cls.in_plan(analysed.planned)
 
 
 COMPARISONS: Final[Collection[ClaimKind]] = ("different", "equal")
 """Claims that compare levels."""
 OF_EVERY_CELL: Final[Collection[ClaimKind]] = ("equal", "growth ends", "still grows", "holds")
-"""Claims that one cell can refute; that levels differ may hold in the other cells alone."""
+"""Claims that one cell can refute; levels may differ although one cell shows no difference."""
 
 
 def compares_within(claim: Claim, factor: str, levels: Iterable[Level]) -> bool:

@@ -32,7 +32,7 @@ class FewRuns(Caveat):
             yield cls(few, analysed.cells, analysed.testbed.published)
 
     def forbids(self, claim: Claim) -> bool:
-        """Comparisons with a level that has single runs only: what differs between runs is not
+        """Comparisons with a level that has single runs only: the variation between runs is not
         known. Published values are compared by their printed digits."""
         most: dict[Level | None, int] = {}
         for cell in self.table.rows:
@@ -99,7 +99,7 @@ class DependentRuns(Caveat):
 
 
 def _compared(analysed: Analysed) -> tuple[Metric, ...]:
-    """The metrics in `compare.on` of the study, else those that its workload compares."""
+    """The metrics in `compare.on` of the study, else the compared metrics of its workload."""
     study, cells = analysed.planned.study, analysed.cells
     names = study.compare.on if study.compare else ()
     known = [metric_named(name, cells.vocabulary) for name in names]

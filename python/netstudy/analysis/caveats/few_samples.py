@@ -116,7 +116,7 @@ class _Quantile(Protocol):
 
 
 def _asked(planned: Planned) -> Iterator[Metric]:
-    """The metrics that the study names, including those in its figures."""
+    """The metrics that the study names, including the metrics of its figures."""
     among = (*metrics_of(planned.plan), *further_of(planned.plan))
     named = (metric_named(name, among) for name in planned.study.named_metrics)
     drawn = (figure_named(one.name, among) for _, one in planned.study.figures if one.name)

@@ -37,8 +37,7 @@ class Replaced:
     others: tuple[PairEffect, ...]
     """The effects on the other compared metrics."""
     losses: tuple[PairEffect, ...]
-    """Effects on drops, retransmissions and similar losses, for those that differ at some
-    setting."""
+    """Effects on drops, retransmissions and similar losses that differ at some setting."""
     limited: tuple[Treatment, ...] = ()
     """The settings at which the replaced part limits throughput. It does if all that is full with
     the base has spare capacity with the replacement; or, where nothing is known to be full, if the

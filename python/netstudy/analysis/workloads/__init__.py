@@ -87,5 +87,5 @@ def further_of(plan: Plan) -> tuple[Metric, ...]:
 
 
 def metrics_of(plan: Plan) -> tuple[Metric, ...]:
-    """The metrics that the runs of a plan measure, beginning with those of the workload."""
+    """The metrics that the runs of a plan measure, beginning with the metrics of the workload."""
     return (*workload_of(plan).metrics, *beside(plan))

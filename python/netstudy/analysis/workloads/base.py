@@ -47,7 +47,7 @@ class Identity:
     text: str
     """The product as a formula."""
     result: str
-    """What the product is, in one word."""
+    """The name of the product, in one word."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Course:
 
 @dataclass(frozen=True)
 class Account:
-    """What the mean time of a cell consists of."""
+    """The parts of the mean time of a cell."""
 
     value_ms: float
     wire_ms: float

@@ -1,8 +1,8 @@
 """The answer: the whole first screen of a report, and the first lines on a terminal.
 
 The first paragraph answers the question in at most 60 words. The second has at most 60 words on
-what the answer costs and why it is so. Then come the caveats that forbid to claim something, and
-what to run next.
+the costs and the causes of the answer. Then come the caveats that forbid to claim something, and
+the next run.
 """
 
 from __future__ import annotations

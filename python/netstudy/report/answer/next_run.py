@@ -1,4 +1,4 @@
-"""What to run next: the run that would decide what is still open."""
+"""The next run: the one that would decide what is still open."""
 
 from __future__ import annotations
 

@@ -15,8 +15,8 @@ from netstudy.analysis.study_result import analyse
 from netstudy.report.pages import write_report
 from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM, in_browser
 from tests.report import test_distributions as humps
+from tests.report.planted import RTO, records, rto_time
 from tests.report.results import from_text
-from tests.report.test_answer import RTO, planted, records
 
 pytestmark = in_browser
 FIGURE = "#figure-completion"
@@ -26,7 +26,7 @@ Open = Callable[..., Page]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A study of two minimum RTOs, three buffers (a panel each) and three numbers of servers."""
-    made = from_text(tmp_path_factory.mktemp("rto"), RTO, records(planted))
+    made = from_text(tmp_path_factory.mktemp("rto"), RTO, records(rto_time))
     write_report(made, analyse(made))
     static = made.path / "static"
     static.mkdir()

@@ -17,8 +17,8 @@ from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
 from netstudy.study.undrawn import undrawn
 from tests.report import loaded, workloads
+from tests.report.planted import records
 from tests.report.results import from_text, results, study_text
-from tests.report.test_answer import records
 
 CONFORMANCE = Path(__file__).parents[2] / "studies" / "conformance"
 

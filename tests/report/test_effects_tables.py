@@ -8,18 +8,20 @@ import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report import charts
+from netstudy.report.case_section import case_sections
 from netstudy.report.charts import Grid
 from netstudy.report.document import Document, document
+from netstudy.report.markdown import pipe_table
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.report.refs import Number
 from netstudy.store import Folder
+from tests.report.planted import RTO, records, rto_time
 from tests.report.results import from_text
-from tests.report.test_answer import RTO, planted, records
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Folder, StudyResult]:
-    folder = from_text(tmp_path_factory.mktemp("rto"), RTO, records(planted))
+    folder = from_text(tmp_path_factory.mktemp("rto"), RTO, records(rto_time))
     return folder, analyse(folder)
 
 
@@ -77,12 +79,17 @@ def test_all_of_its_figures_are_drawn(doc: Document, size: charts.Size) -> None:
 
 
 def test_it_stands_in_both_pages(doc: Document) -> None:
-    assert ">What the factors do<" in render_html(doc)
-    assert "### What the factors do" in render_markdown(doc)
+    page, markdown = render_html(doc), render_markdown(doc)
+    tables = doc.cases[0].effects
+    assert tables
+    for table in tables:
+        assert f'<table id="{table.id}"' in page
+        assert pipe_table(table) in markdown
 
 
 def test_two_levels_along_one_factor_have_verdicts_instead(
     found: StudyResult, page_path: Path
 ) -> None:
     assert found.comparing is not None
-    assert "What the factors do" not in page_path.read_text()
+    assert all(not case.effects for case in case_sections(found))
+    assert "-effect" not in page_path.read_text()

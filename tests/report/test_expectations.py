@@ -1,4 +1,4 @@
-"""Expectations in the summary, in both pages, on the terminal and as data; and the author."""
+"""Expectations in the answer, in both pages, on the terminal and as data; and the author."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import pytest
 from rich.console import Console
 
 from netstudy.analysis.study_result import StudyResult, analyse
-from netstudy.report.expectation_table import expectations_as_data
+from netstudy.report.answer import answer
+from netstudy.report.expectation_table import expectation_text, expectations_as_data
 from netstudy.report.pages import write_report
-from netstudy.report.prose.summary import summary
 from netstudy.report.terminal import WIDTH, print_summary
 from netstudy.store import Folder
 from tests.analysis.test_requirements import outcome
+from tests.report.planted import names
 from tests.report.results import from_text, results, study_text
 
 REST = """\
@@ -40,13 +41,11 @@ def result(made: Folder) -> StudyResult:
     return analyse(made)
 
 
-def test_the_summary_tells_what_is_refuted_first(result: StudyResult) -> None:
-    (point,) = (one for one in summary(result) if one.lead == "Expected")
-    assert [str(sentence).replace("\u00a0", " ") for sentence in point.sentences] == [
-        "Refuted: completion_ms_mean < 30 ms; not so in 1 of 2 settings (servers=4).",
-        "Confirmed: completion time is lower with servers 2 than with servers 4.",
-        "Undecided: completion_ms_mean < 43 ms at 4 servers.",
-    ]
+def test_the_answer_tells_what_is_refuted_alone(result: StudyResult) -> None:
+    assert [one.outcome for one in result.expectations] == ["confirmed", "refuted", "undecided"]
+    told = {name for one in answer(result).further for name in names(one)}
+    texts = [expectation_text(one).replace("\u00a0", " ") for one in result.expectations]
+    assert told & set(texts) == {texts[1]}
 
 
 def test_both_pages_have_a_row_an_expectation_and_the_authors(

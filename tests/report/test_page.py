@@ -11,8 +11,12 @@ from pathlib import Path
 import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.answer import answer
 from netstudy.report.document import document
+from netstudy.report.markdown import text as markdown_text
 from netstudy.report.pages import render_markdown, write_report
+from netstudy.report.prose.words import Point
+from netstudy.report.refs import say
 from netstudy.store import Folder
 from tests.report.results import from_text, results, small_incast, study_text
 from tests.report.synthetic import failed, record
@@ -115,22 +119,20 @@ def test_every_number_has_its_value_and_its_source(parsed: Page) -> None:
 
 def test_the_sections_come_in_order(parsed: Page) -> None:
     wanted = [
-        "Summary",
-        "What was expected",
-        "Test bed and workload",
-        "Description",
-        "Results",
-        "Observations",
-        "Verdicts",
-        "Why",
-        "Conclusion",
+        "Findings",
+        "Test case",
         "Published and simulated",
+        "Test bed",
         "Methods",
         "Appendix",
         "Configuration of every node",
         "Hardware profiles and their sources",
     ]
     assert [heading for heading in parsed.headings if heading in wanted] == wanted
+    sections = [
+        "answer", "findings", "results", "published", "setup", "methods", "appendix"
+    ]  # fmt: skip
+    assert [one for one in parsed.ids if one in sections] == sections
 
 
 def test_the_folded_text_of_a_study_has_no_marks_of_its_reader(page: str) -> None:
@@ -154,20 +156,20 @@ def test_the_figures_are_files_too(incast: Folder, page_path: Path) -> None:
     assert set(re.findall(r"\]\(figures/([^)]+)\)", markdown)) == names
 
 
-def test_markdown_tells_the_same(incast: Folder, page_path: Path) -> None:
+def test_markdown_tells_the_same(incast: Folder, found: StudyResult, page_path: Path) -> None:
     assert page_path.exists()
     text = (incast.path / "report.md").read_text()
-    assert text.index("## Summary") == text.index("## ")
+    assert text.index("## Answer") == text.index("## ")
     assert "| servers | Goodput (Mbit/s), arista-7124s |" in text
-    assert "**Verdict** In completion time" in text
-    assert "**Answer** nexus-5010 is faster than arista-7124s" in text
+    for sentence in answer(found).sentences:
+        assert markdown_text(sentence) in text
     assert not re.search(r"\n{4,}", text)
 
 
 def test_markdown_shows_signs_in_a_lead_as_they_are(incast: Folder, found: StudyResult) -> None:
     doc = document(incast, found)
-    point = replace(doc.summary[0], lead="Knee (link <z>)")
-    markdown = render_markdown(replace(doc, summary=(point,)))
+    point = Point("Knee (link <z>)", (say("It is there."),))
+    markdown = render_markdown(replace(doc, findings=(point,)))
     assert "**Knee (link &lt;z>)** " in markdown
 
 
@@ -181,10 +183,10 @@ def test_tables_of_both_pages_have_the_margins_that_the_terminal_shows(
         assert "±: half of the" in text
 
 
-def test_all_caveats_stand_in_the_summary(tmp_path: Path) -> None:
+def test_caveats_stand_after_the_results(tmp_path: Path) -> None:
     folder = small_incast(tmp_path, lambda p: failed(p) if p.replicate == 2 else record(p))
     html = write_report(folder, analyse(folder)).html.read_text()
-    assert html.index(">Summary<") < html.index(">Caveats<") < html.index('id="setup"')
+    assert html.index('id="answer"') < html.index('id="caveats"') < html.index('id="setup"')
     assert "the engine ran out of memory" in html
     read(html)
 

@@ -49,20 +49,27 @@ def test_every_page_has_its_number_and_all_but_the_first_the_title(
         assert found.question in text
 
 
-def test_the_first_page_has_the_answer_the_badge_the_day_and_the_machine(
+def test_the_first_page_has_the_answer_and_the_badge_and_another_the_day_and_the_machine(
     pages: list[str], incast: Folder
 ) -> None:
     (first, *_) = pages
     assert "simulated" in first
     assert "Answer" in first
     assert "Contents" in first or "Contents" in pages[1]
-    assert "21 November 2026" in first
-    assert str(incast.environment()["cpu"]) in first
+    assert any("21 November 2026" in page for page in pages)
+    assert any(str(incast.environment()["cpu"]) in page for page in pages)
 
 
 def test_every_section_of_the_report_is_in_the_pdf(pages: list[str]) -> None:
     text = " ".join(pages)
-    for heading in ("Summary", "Test bed and workload", "Verdicts", "Why", "Methods", "Appendix"):
+    for heading in (
+        "Answer",
+        "Test case",
+        "Published and simulated",
+        "Test bed",
+        "Methods",
+        "Appendix",
+    ):
         assert heading in text
 
 

@@ -1,4 +1,4 @@
-"""The sentences, held against the published table: what a reader of it would have to conclude."""
+"""What a reader of the published table would have to conclude, and what the report says."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from netstudy.report.prose.panel_verdict import conclusions
-from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.agreement import OrderAgreement
 from netstudy.analysis.caveats.published_data import ContradictedOrder
 from netstudy.analysis.caveats.warm_up import OnlyAtFirst
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.verdict import VerdictTable
+from netstudy.analysis.workloads.incast import GOODPUT
 from netstudy.analysis.workloads.incast import INCAST as INCAST_METRICS
+from netstudy.report.answer import answer
+from netstudy.report.answer.comparison import two_levels
 from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.describe import case_description, differing
 from netstudy.report.prose.explain import chain
-from netstudy.report.prose.observe import observations
-from netstudy.report.prose.words import Point
 from netstudy.wire import Run, RunRecord
 from tests.report.caveats import caveat_sentences
+from tests.report.planted import named, numbers
 from tests.report.results import INCAST, from_text, results, small_incast, study_text
 from tests.report.synthetic import failed, from_samples, invalid, record, run
 
 ITERATIONS = 100
+SWITCHES = ("arista-7124s", "nexus-5010")
 
 
 def published() -> dict[tuple[str, int], dict[str, float]]:
@@ -64,20 +66,33 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
     return analyse(folder)
 
 
-def text_of(points: list[Point]) -> str:
-    return " ".join(str(s) for one in points for s in one.sentences).replace("\u00a0", " ")
+def table_of(result: StudyResult, metric: str = "completion_ms_mean") -> VerdictTable:
+    """The only table of verdicts on a metric."""
+    (found,) = (t for t in result.cases[0].panels[0].verdicts if t.metric.name == metric)
+    return found
 
 
-def test_the_winner_is_named_at_every_number_of_servers(told: StudyResult) -> None:
-    text = text_of(conclusions(told.cases[0].panels[0]))
-    assert "arista-7124s has the lower completion time at 2 to 4 servers." in text
-    assert "nexus-5010 has the lower completion time at 5 to 23 servers." in text
-    assert "differ at 22 of 23 levels of servers; equal at 1 server." in text
+def answer_of(result: StudyResult) -> str:
+    return " ".join(map(str, answer(result))).replace("\u00a0", " ")
+
+
+def test_the_winner_is_known_at_every_number_of_servers(told: StudyResult) -> None:
+    table = table_of(told)
+    assert [row.x for row in table.won_by("arista-7124s")] == [2, 3, 4]
+    assert [row.x for row in table.won_by("nexus-5010")] == [*range(5, 24)]
+    assert [row.x for row in table.with_outcome("same")] == [1]
+    assert "5 to 23 servers" in answer_of(told)
+    assert "2 to 4 servers" in answer_of(told)
 
 
 def test_the_crossover_is_not_hidden(told: StudyResult) -> None:
-    text = text_of(conclusions(told.cases[0].panels[0]))
-    assert "nexus-5010 overtakes arista-7124s at 5 servers." in text
+    table = table_of(told)
+    (crossover,) = table.crossovers
+    assert (crossover.from_level, crossover.to_level) == ("arista-7124s", "nexus-5010")
+    assert crossover.before == 5
+    first, *_ = answer(told).sentences
+    places = [*SWITCHES, "5 to 23 servers", "2 to 4 servers"]
+    assert named([first], places) == ["nexus-5010", "arista-7124s", *places[2:]]
 
 
 @pytest.mark.parametrize("is_equal_at_two", [True, False])
@@ -100,26 +115,25 @@ def test_a_level_is_ahead_throughout_only_if_it_is_ahead_everywhere(
         servers='"${servers}"',
     )
     result = analyse(from_text(tmp_path, text, made))
-    told = text_of(conclusions(result.cases[0].panels[0]))
-    assert ("nexus-5010 is ahead throughout." in told) is not is_equal_at_two
+    first, *_ = two_levels(result.cases[0].panels[0], table_of(result))
+    assert ("throughout" in str(first)) is not is_equal_at_two
 
 
-def test_percentages_come_from_the_table_and_not_from_rounded_ratios(told: StudyResult) -> None:
-    text = text_of(conclusions(told.cases[0].panels[0]))
-    assert "At the end of the range, 23 servers: 140.5 ms on nexus-5010 against 379.1 ms" in text
-    assert "on arista-7124s, 2.70 times faster." in text  # no width that the digits show
+def test_ratios_come_from_the_table_and_not_from_rounded_values(told: StudyResult) -> None:
+    row = table_of(told).rows[-1]
+    assert (row.x, row.value, row.base_value) == pytest.approx((23, 379.1, 140.5), abs=0.05)
+    assert row.ratio == pytest.approx(379.1 / 140.5, rel=1e-3)
 
 
-def test_the_largest_lead_of_either_side_is_told(told: StudyResult) -> None:
-    text = text_of(conclusions(told.cases[0].panels[0]))
-    assert "Best case of arista-7124s, 2 servers: 11.7 ms on arista-7124s against" in text
-    assert "Best case of nexus-5010, 7 servers: 35.9 ms on nexus-5010 against 147.3 ms" in text
+def test_the_largest_difference_is_told(told: StudyResult) -> None:
+    best, worst, ratio, *_ = numbers(answer(told).sentences)
+    assert (best.value, worst.value) == pytest.approx((35.9, 147.3), abs=0.05)
+    assert ratio.value == pytest.approx(147.3 / 35.9, rel=1e-3)
 
 
-def test_drops_are_told_as_times_as_many(told: StudyResult) -> None:
-    assert "4.052 times as many at 23 servers as nexus-5010" in text_of(
-        conclusions(told.cases[0].panels[0])
-    )
+def test_drops_are_compared_too(told: StudyResult) -> None:
+    row = table_of(told, "drops_per_iteration").rows[-1]
+    assert row.ratio == pytest.approx(4.052, rel=2e-3)
 
 
 def test_published_values_agree_with_themselves(told: StudyResult) -> None:
@@ -130,22 +144,6 @@ def test_published_values_agree_with_themselves(told: StudyResult) -> None:
     assert "In all 46 published rows goodput × completion time is the bytes" in text
     assert "0.95 on arista-7124s and 0.88 on nexus-5010 as published, 1.00 here" in text
     assert "is 2.70 in the published data and 2.70 here." in text  # no width that digits show
-
-
-def test_a_point_of_the_summary_that_does_not_fit_is_told_without_its_brackets(
-    told: StudyResult, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen = []
-    for words in range(150, 0, -1):
-        monkeypatch.setattr("netstudy.report.prose.summary.WORDS_MAX", words)
-        points = summary(told)
-        assert len(" ".join(text_of([one]) for one in points[1:]).split()) <= words
-        seen.append(text_of([one for one in points if one.lead == "Published"]))
-    short = min({text for text in seen if text.endswith("2.70 here.")}, key=len)
-    assert short == (
-        "Completion time at 23 servers: arista-7124s ÷ nexus-5010 is 2.70 in the published data "
-        "and 2.70 here."
-    )
 
 
 def contradicted(result: StudyResult) -> list[OrderAgreement]:
@@ -199,9 +197,13 @@ def test_orders_within_the_noise_of_the_study_are_none(
     assert [one.compared for one in contradicted(result)] == ([2] if is_turned else [])
 
 
-def test_goodput_is_told_against_what_headers_leave(told: StudyResult) -> None:
-    text = " ".join(map(str, observations(told.cases[0].panels[0]))).replace("\u00a0", " ")
-    assert "Goodput is at most 9,142.9 Mbit/s at 1 server on arista-7124s, 92.4 %" in text
+def test_goodput_is_known_against_what_headers_leave(told: StudyResult) -> None:
+    cell = told.cases[0].panels[0].panel.cell(1, "arista-7124s")
+    assert cell is not None
+    bound, value = INCAST_METRICS.bound(cell.planned[0]), cell.value(GOODPUT)
+    assert bound is not None
+    assert value is not None
+    assert (value, value / bound.goodput_mbps) == pytest.approx((9142.9, 0.924), rel=1e-3)
 
 
 def test_goodput_that_reaches_its_bound_is_not_above_it(tmp_path: Path) -> None:
@@ -215,9 +217,11 @@ def test_goodput_that_reaches_its_bound_is_not_above_it(tmp_path: Path) -> None:
 
     text = study_text("factors: {servers: [2, 4]}\nreplicates: 3\n", servers='"${servers}"')
     result = analyse(from_text(tmp_path, text, full))
-    told = " ".join(map(str, observations(result.cases[0].panels[0]))).replace("\u00a0", " ")
-    (value, bound) = re.findall(r"([\d,.]+) Mbit/s", told.partition("Goodput is at most")[2])[:2]
-    assert float(value.replace(",", "")) <= float(bound.replace(",", ""))
+    for cell in result.cases[0].panels[0].panel.cells.values():
+        value, bound = cell.value(GOODPUT), INCAST_METRICS.bound(cell.planned[0])
+        assert value is not None
+        assert bound is not None
+        assert value <= bound.goodput_mbps * (1 + 1e-6)
 
 
 def test_the_description_says_what_the_compared_cells_differ_in(told: StudyResult) -> None:
@@ -249,10 +253,10 @@ def test_equal_configurations_do_not_differ_and_changed_ones_name_their_path() -
 
 def test_one_run_a_cell_gives_no_verdict(tmp_path: Path) -> None:
     result = analyse(results(tmp_path, quick=True))
-    points = summary(result)
-    assert points[0].lead == "Answer"
-    assert "decides nothing" in text_of(points[:1])
-    assert "overtakes" not in text_of(points[:1])
+    assert {row.winner for row in table_of(result).rows} == {None}
+    assert {row.within_one_run for row in table_of(result).rows} == {True}
+    assert answer(result).caveats != ()
+    assert answer(result).next is not None
 
 
 def test_levels_without_a_value_at_the_same_place_are_not_said_to_have_one_run(
@@ -268,16 +272,13 @@ def test_levels_without_a_value_at_the_same_place_are_not_said_to_have_one_run(
         "compare: {factor: switch, base: nexus-5010, noise: 2 %}\n"
     )
     text = study_text(rest, switch='"${switch}"', servers='"${servers}"')
-    for maker, why in (
-        (apart, "arista-7124s and nexus-5010 were not measured at the same levels."),
-        (failed, "No run gives the completion time of arista-7124s or nexus-5010."),
-    ):
+    for maker, why in ((apart, "not measured at the same levels"), (failed, "No run gives")):
         folder = tmp_path / maker.__name__
         folder.mkdir()
         result = analyse(from_text(folder, text, maker))
-        (first, *_) = conclusions(result.cases[0].panels[0])
-        assert (first.lead, text_of([first])) == ("No verdict", why)
-        assert why in text_of(summary(result))
+        (told,) = answer(result).sentences
+        assert why in str(told)
+        assert set(named([told], SWITCHES)) == set(SWITCHES)
 
 
 @pytest.mark.parametrize(
@@ -294,13 +295,11 @@ def test_a_percentile_that_single_runs_are_too_short_for_is_not_called_one_run(
         iterations=iterations,
     )
     result = analyse(from_text(tmp_path, text))
-    points = conclusions(result.cases[0].panels[0])
-    told = text_of(points)
-    assert points[0].lead == "No verdict"
+    told = answer_of(result)
     assert "too few samples for the 99th percentile" in told
     assert why in told
     assert "One run" not in told
-    assert "One run" not in text_of(summary(result))
+    assert "replicates=5" not in told, "it has as many"
 
 
 def test_waits_that_overlap_explain_no_share_of_the_time(tmp_path: Path) -> None:
@@ -338,7 +337,7 @@ def test_a_share_of_the_time_says_in_how_many_cells_something_waits(tmp_path: Pa
     assert re.search(r"accounts for about [\d.]+ % of the delay in 1 of 4 cells; on ", told), told
     assert re.search(r"; on nexus-5010 for [\d.]+ % in 1 of 4 cells", told), told
     assert "each share is the median of the cells in which some iteration waits" in told
-    assert "in 1 of 4 cells" in text_of(summary(result)), "few of them: the summary says so too"
+    assert "in 1 of 4 cells" in answer_of(result), "few of them: the answer says so too"
 
 
 WARNED: list[tuple[Callable[[Run], RunRecord | None], str]] = [

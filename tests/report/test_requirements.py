@@ -10,13 +10,14 @@ import pytest
 from rich.console import Console
 
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.report.answer import answer
 from netstudy.report.export import requirements_as_data
 from netstudy.report.pages import write_report
-from netstudy.report.prose.summary import summary
 from netstudy.report.requirement_table import worst_number
 from netstudy.report.terminal import WIDTH, print_summary
 from netstudy.store import Folder
 from netstudy.wire import Run, RunRecord
+from tests.report.planted import named, numbers
 from tests.report.results import from_text, study_text
 from tests.report.synthetic import from_samples
 
@@ -40,11 +41,14 @@ def required(made: Folder) -> StudyResult:
     return analyse(made)
 
 
-def test_the_summary_tells_what_is_missed_and_where(required: StudyResult) -> None:
-    (point,) = (one for one in summary(required) if one.lead == "Required")
-    text = " ".join(map(str, point.sentences)).replace("\u00a0", " ")
-    assert text.startswith("Requirement failed: completion_ms_mean < 1 ms (worst ")
-    assert text.endswith(": servers=4). 1 of 2 requirements met.")
+def test_the_answer_tells_what_is_missed_and_where(required: StudyResult) -> None:
+    missed, met = answer(required).further[:2]
+    worst = required.requirements[0].worst
+    assert worst is not None
+    assert worst.estimate is not None
+    assert [one.value for one in numbers([missed])] == [worst.estimate.value]
+    assert named([missed], ["servers=2", "servers=4"]) == ["servers=4"]
+    assert [one.value for one in numbers([met])] == [1, 2]
 
 
 def test_a_value_that_rounds_to_its_bound_has_the_digits_that_miss_it(
@@ -58,12 +62,9 @@ def test_a_value_that_rounds_to_its_bound_has_the_digits_that_miss_it(
         REST.replace("completion_ms_mean < 1", f"completion_ms_mean < {value - 0.003:.3f}"),
         servers='"${servers}"',
     )
-    (point, *_) = (
-        one for one in summary(analyse(from_text(tmp_path, near))) if one.lead == "Required"
-    )
-    text = str(point.sentences[0]).replace("\u00a0", " ")
-    told = text.split("(worst ")[1].split(" ms:")[0]
-    assert float(told) > value - 0.003 > float(told) - 0.01
+    (told, *_) = numbers(answer(analyse(from_text(tmp_path, near))).further[:1])
+    shown = float(told.text.partition("\u00a0")[0])
+    assert shown > value - 0.003 > shown - 0.01
 
 
 def test_the_report_has_a_row_a_requirement(
@@ -72,7 +73,7 @@ def test_the_report_has_a_row_a_requirement(
     files = write_report(made, required, tmp_path)
     page, markdown = files.html.read_text(), files.md.read_text().replace("\u00a0", " ")
     assert '<table id="requirements"' in page
-    assert "### What is required" in markdown
+    assert "**What the study requires**" in markdown
     (missed,) = (line for line in markdown.splitlines() if "| missed |" in line)
     assert missed.startswith("| completion_ms_mean &lt; 1 ms | every cell | missed | 2 |")
     assert missed.endswith("| servers=4 |")
@@ -102,7 +103,7 @@ def test_programs_get_them_with_the_exact_value(required: StudyResult) -> None:
 def test_a_study_that_requires_nothing_says_nothing(found: StudyResult, page: str) -> None:
     assert found.requirements == ()
     assert 'id="requirements"' not in page
-    assert all(one.lead != "Required" for one in summary(found))
+    assert not [one for one in answer(found).further if "equire" in str(one)]
 
 
 def test_a_small_value_that_rounds_to_its_bound_has_more_digits(tmp_path: Path) -> None:

@@ -7,16 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.signals import LongWaits, least_rto_ms
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.report.answer import answer
 from netstudy.report.prose.explain import cause_summary, chain
-from netstudy.report.prose.observe import observations
+from netstudy.report.prose.observe import ranges
 from netstudy.report.prose.signals import sent_again
 from netstudy.wire import Run, RunRecord
 from tests.report import workloads
 from tests.report.caveats import caveat_sentences
+from tests.report.planted import named, numbers
 from tests.report.results import from_text, results, study_text
 from tests.report.synthetic import from_samples, record, server_count
 
@@ -106,7 +108,7 @@ def test_ring_drops_are_told_apart_from_the_drops_of_the_switch(tmp_path: Path) 
     assert [one.effect.title for one in rises] == ["TCP retransmissions"]
 
 
-def test_the_summary_tells_of_the_setting_in_which_losses_are_the_hosts(tmp_path: Path) -> None:
+def test_the_answer_tells_of_the_setting_in_which_losses_are_the_hosts(tmp_path: Path) -> None:
     """On one of the switches: the other one loses as much at either size, and the hosts nothing."""
     blocks = SWITCHES.replace("servers: [2,", "block: [1 MB, 2 MB], servers: [2,")
     text = study_text(blocks, switch='"${switch}"', servers='"${servers}"', block='"${block}"')
@@ -118,13 +120,10 @@ def test_the_summary_tells_of_the_setting_in_which_losses_are_the_hosts(tmp_path
         return counting(made, ring_drops=3 * (in_switch or 0) if at_hosts else 0)
 
     result = analyse(from_text(tmp_path, text, maker))
-    (point,) = (one for one in summary(result) if one.lead == "Why")
-    told = [str(one).replace("\u00a0", " ") for one in point.sentences]
-    assert told[0].startswith("At block 1 MB: ")
-    assert told[1] == (
-        "At block 2 MB: Full receive rings of hosts drop 75.0 % of all that is lost on nexus-5010 "
-        "(block 1 MB: 0 %)."
-    )
+    first, second, *_ = answer(result).further
+    assert named([first], ["1 MB", "2 MB"]) == ["1 MB"]
+    assert named([second], ["2 MB", "1 MB", "nexus-5010"]) == ["2 MB", "nexus-5010", "1 MB"]
+    assert [one.value for one in numbers([second])] == [75, 0]
 
 
 def test_an_rto_like_wait_is_explained_by_the_tail_loss_probes_that_were_sent(
@@ -337,9 +336,10 @@ def test_what_does_not_occur_has_no_link_and_no_sentence(tmp_path: Path) -> None
     assert not [word for word in ("ring", "PAUSE", "mark", "probe") if word in told]
 
 
-def test_observations_name_the_range_once_and_say_none(tmp_path: Path) -> None:
-    result = made_of(tmp_path, quiet)
-    told = [str(one).replace("\u00a0", " ") for one in observations(result.cases[0].panels[0])]
-    assert told[0].startswith("Completion time from 2 to 8 servers: ")
-    assert "Dropped packets: none." in told
-    assert "Iterations with a timeout: none." in told
+def test_ranges_have_their_ends_and_say_none(tmp_path: Path) -> None:
+    panel = made_of(tmp_path, quiet).cases[0].panels[0]
+    first, *others = ranges(panel)
+    assert str(first).count("2 to 8") == 1
+    ends = [cell.value(COMPLETION) for cell in panel.panel.cells.values()]
+    assert {one.value for one in numbers([first])} <= set(ends)
+    assert {str(one).partition(": ")[2] for one in others} >= {"none."}

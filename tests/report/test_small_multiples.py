@@ -17,8 +17,8 @@ from netstudy.report.document import Document, document
 from netstudy.report.numbers import NO_BREAK
 from netstudy.report.pages import render_html, render_markdown
 from netstudy.wire import Treatment
+from tests.report.planted import records
 from tests.report.results import from_text, study_text
-from tests.report.test_answer import records
 
 
 def made(folder: Path, buffers: str, mean: Callable[..., float]) -> Document:

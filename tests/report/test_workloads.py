@@ -85,17 +85,11 @@ def description(doc: Document) -> str:
     return " ".join(map(str, case.description))
 
 
-def observed(doc: Document) -> str:
-    return " ".join(str(s) for case in doc.cases for p in case.panels for s in p.observations)
-
-
 def test_transfers_are_told_from_the_plan(dumbbell: Folder) -> None:
     doc = shown(dumbbell)
     assert "20 transfers after 3 transfers of warm-up: 2 to 4 clients move bytes from" in (
         description(doc)
     )
-    assert "Goodput is at most" in observed(doc)
-    assert "segments again for each dropped packet" in observed(doc)
     assert "iteration" not in render_markdown(doc).partition("### Hardware profiles")[0]
 
 
@@ -126,7 +120,6 @@ def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
     doc = shown(loaded)
     assert "a small request is due each 10 ms" in description(doc)
     assert "for 2 s before the workload begins it is alone" in description(doc)
-    assert "while the network is idle" in observed(doc)
     (panel,) = doc.cases[0].panels
     assert panel.results is not None
     heads = [group.heading for group in panel.results.groups]

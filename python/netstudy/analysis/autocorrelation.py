@@ -87,7 +87,7 @@ def _deviations(rows: Sequence[CellRow], metric: Metric, order: Sequence[int]) -
         by_replicate = {run.planned.replicate: metric.reading.of_run(run) for run in row.runs}
         values = [by_replicate[number] for number in order]
         known = np.array([value for value in values if value is not None])
-        if known.size == len(order) and (mean := float(known.mean())):
+        if known.size and known.size == len(order) and (mean := float(known.mean())):
             series.append(known / mean - 1)
     if len(series) < 2:
         return

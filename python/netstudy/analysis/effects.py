@@ -253,9 +253,11 @@ class Effects:
 
     @property
     def ranked(self) -> list[PairEffect]:
-        """The largest effect of each factor that has one, the largest first."""
+        """The largest effect of each factor that has one, the largest first. A factor has one too
+        if its effects at the levels of another factor cancel out on average."""
         shown = (
-            next((one for one in pairs if one.is_shown), None) for pairs in self.pairs.values()
+            next((one for one in pairs if one.is_shown or one.depends_on is not None), None)
+            for pairs in self.pairs.values()
         )
         return sorted(filter(None, shown), key=lambda one: -abs(one.contrast.value))
 

@@ -143,8 +143,12 @@ def _not_in(answered: Answer, points: Iterable[Point]) -> Iterator[Point]:
     """The points without the sentences that the answer has."""
     told = [str(one) for one in answered]
     for one in points:
-        capital = tuple(sentence.capitalised() for sentence in one.sentences)
-        rest = [text for text in capital if not any(said.endswith(str(text)) for said in told)]
+        rest = [
+            sentence.capitalised()
+            for sentence in one.sentences
+            # After "Yes:" or the name of a test case, its first letter is small.
+            if not any(said.endswith((str(sentence), str(sentence.capitalised()))) for said in told)
+        ]
         yield from point(one.lead, rest)
 
 

@@ -42,6 +42,11 @@ class Drawn(ABC, Generic[AskedT]):
         """The comparisons of levels, if the conclusion is about them."""
         return ()
 
+    @property
+    def about(self) -> Metric | None:
+        """The metric that the conclusion is about; None if it is about throughput."""
+        return self.compared[0].metric if self.compared else None
+
 
 def deciding(cells: Cells) -> Metric | None:
     """The measure of a run's outcome: the first of the workload's compared metrics that has

@@ -109,6 +109,11 @@ class LimitReached(Drawn[Limit]):
             return None
         return cls(bound, condition, _largest_value(cells, metric, bound, condition))
 
+    @property
+    def about(self) -> Metric:
+        """The metric whose largest value is sought, else that of the condition."""
+        return self.condition if self.value is None else self.value.metric
+
     def claims(self) -> tuple[Claim, ...]:
         """The level up to which the condition holds, at each setting."""
         return tuple(

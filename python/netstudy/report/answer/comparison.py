@@ -11,7 +11,6 @@ from dataclasses import replace
 from netstudy.analysis.case_result import PanelResult
 from netstudy.analysis.effects import Effects, PairEffect, Pointless
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import Metric
 from netstudy.analysis.verdict import Comparison, VerdictTable
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import at, cell_number, count, metric_number, plain
@@ -22,7 +21,7 @@ from netstudy.report.prose.change import (
     better,
     change_of,
     compared,
-    is_number_of,
+    is_or_are,
     lead,
     size,
     size_of,
@@ -36,7 +35,6 @@ from netstudy.report.prose.words import (
     at_level,
     at_levels,
     not_compared,
-    overtakings,
     things,
     why_no_verdict,
     with_level,
@@ -64,7 +62,6 @@ def two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         return
     yield _who(found.panel, table)
     yield _how_much(found, table, _largest(table, decided))
-    yield from overtakings(found.panel, table)
     yield from _open(found.panel, table)
 
 
@@ -84,7 +81,7 @@ def _one_run(table: VerdictTable) -> Sentence:
         "{why}. In these runs, {metric} {is_} {better} {a} than {b} in {n} of {all} cells.",
         why=why_no_verdict(table),
         metric=Name(table.metric.label),
-        is_=_is(table.metric),
+        is_=is_or_are(table.metric),
         better=Name(better(table.metric)),
         n=count(ahead[first], "cells in which it has the better value"),
         all=count(len(rows), "cells with both values"),
@@ -93,16 +90,12 @@ def _one_run(table: VerdictTable) -> Sentence:
     )
 
 
-def _is(metric: Metric) -> Name:
-    return Name("are" if is_number_of(metric) else "is")
-
-
 def _equal(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
     same = table.with_outcome("same")
     if same:
         yield say(
             "{metric} {is_} equal {a} and {b}{where}.",
-            is_=_is(table.metric),
+            is_=is_or_are(table.metric),
             where=at_levels(panel, [row.x for row in same]),
             **_both(table),
         )
@@ -116,7 +109,7 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
         different = table.with_outcome("different")
         return say(
             "{metric} {is_} not the same {a} and {b}{where}.",
-            is_=_is(table.metric),
+            is_=is_or_are(table.metric),
             where=at_levels(panel, [row.x for row in different]),
             **_both(table),
         )
@@ -129,7 +122,7 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
     return say(
         "{metric} {is_} {word} {first} than {second}{where}{also}.",
         metric=Name(table.metric.label),
-        is_=_is(table.metric),
+        is_=is_or_are(table.metric),
         word=Name(word),
         first=with_level(table.factor, first),
         second=with_level(table.factor, second),
@@ -311,7 +304,7 @@ def _ahead(pair: PairEffect, winner: Level) -> Sentence:
         "{who}, {metric} {is_} {way} by {value} than {other}",
         who=who,
         metric=Name(pair.metric.label),
-        is_=_is(pair.metric),
+        is_=is_or_are(pair.metric),
         way=Name(better(pair.metric)),
         value=value,
         other=other,
@@ -344,7 +337,7 @@ def factors(whole: Effects, x: str | None) -> Iterator[Sentence]:
         factor=Name(first.factor),
         metric=Name(whole.metric.label),
         ahead=_ahead(first, _winner(first)),
-        rest=_others(ranked[1:]),
+        rest=_others([one for one in ranked[1:] if one.is_shown]),
     )
     yield from _surprises(whole)
 
@@ -374,9 +367,10 @@ def _surprises(
     whole: Effects, only: str | None = None, told: PairEffect | None = None
 ) -> Iterator[Sentence]:
     """The levels of other factors at which a factor has no effect, and those at which its effect is
-    reversed, without that of `told`: its own sentence already has the effect at each level."""
+    reversed, without the interaction of `told`, whose sentence has the effect at each level."""
     turning = [pair for pairs in whole.pairs.values() for pair in pairs if pair.turns]
-    turning = [pair for pair in turning if pair is not told]
+    by = None if told is None or told.depends_on is None else told.depends_on.by
+    turning = [pair for pair in turning if pair is not told and pair.factor != by]
     turning = [pair for pair in turning if only in (None, pair.factor)]
     for one in whole.pointless:
         if only in (None, one.factor):

@@ -257,8 +257,7 @@ def key_metric(result: StudyResult) -> Metric:
     first = next((one for clause in asked for one in _about(clause, sources, asked, result)), None)
     if first is None or first.concluded is None or first.concluded.drawn is None:
         return result.deciding
-    compared = first.concluded.drawn.compared
-    return compared[0].metric if compared else result.cells.workload.throughput
+    return first.concluded.drawn.about or result.cells.workload.throughput
 
 
 def worth_a_figure(result: StudyResult) -> list[CaseResult]:

@@ -33,6 +33,8 @@ def _of_comparisons(result: StudyResult) -> Sentence | None:
     if short:
         return say("measure for at least {needed}.", needed=needed_phase(short))
     have = max((len(cell.runs) for cell in result.cells.rows), default=0)
+    if any(row.too_few_samples for row in open_):
+        return say("measure longer, so that each run has enough samples.")
     if any(row.within_one_run for row in open_):
         wanted = RUNS_RECOMMENDED
     else:

@@ -98,6 +98,11 @@ def is_number_of(metric: Metric) -> bool:
     return metric.unit in _COUNTED and things.endswith("s")
 
 
+def is_or_are(metric: Metric) -> Name:
+    """The verb after the metric's name: "completion time is", "dropped packets are"."""
+    return Name("are" if is_number_of(metric) else "is")
+
+
 def ways(metric: Metric) -> tuple[str, str]:
     """The words for a smaller and for a larger value of the metric."""
     if is_number_of(metric):
@@ -203,7 +208,7 @@ def _points_interval(metric: Metric, change: Change) -> Sentence:
 
 def _is_times(change: Change) -> bool:
     """Whether the change is written as "times" rather than in percent."""
-    return max(change.ratio, 1 / change.ratio) >= TOLD_AS_TIMES
+    return round(max(change.ratio, 1 / change.ratio), 6) >= TOLD_AS_TIMES
 
 
 def _decimals(ratio: float) -> int:

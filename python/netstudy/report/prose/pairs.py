@@ -15,15 +15,7 @@ from netstudy.report.cellrefs import (
     plain,
 )
 from netstudy.report.numbers import counted, level_text, spans
-from netstudy.report.prose.change import (
-    Change,
-    better,
-    change_of,
-    compared,
-    is_number_of,
-    lead,
-    ways,
-)
+from netstudy.report.prose.change import Change, better, change_of, compared, is_or_are, lead, ways
 from netstudy.report.prose.undecided import undecided_pair
 from netstudy.report.prose.words import (
     NOTHING,
@@ -82,8 +74,8 @@ def _simple(pair: PairEffect, by: str) -> Sentence:
             parts.append(say("{word} {where}", word=Name(word), where=where))
     return say(
         "Against {b}, {metric} {a} {is_} {parts}.",
+        is_=is_or_are(pair.metric),
         metric=Name(pair.metric.label),
-        is_=Name("are" if is_number_of(pair.metric) else "is"),
         parts=join(parts, last="", between="; "),
         a=with_level(pair.factor, first),
         b=named(pair.factor, other),
@@ -129,7 +121,7 @@ def _at_levels(factor: str, chosen: Sequence[Level], of: Sequence[Level]) -> Nam
 def _equal(pair: PairEffect, rows: Sequence[Comparison], held: Sentence) -> Sentence:
     return say(
         "{metric} {is_} equal {a} and {b}{n}{held}.",
-        is_=Name("are" if is_number_of(pair.metric) else "is"),
+        is_=is_or_are(pair.metric),
         metric=Name(pair.metric.label),
         n=in_all(rows),
         held=held,
@@ -175,17 +167,18 @@ def inseparable_sentence(one: Inseparable) -> Sentence:
         f"{how}, so {so}: {{effect}}",
         things=Name(listed([*one.things])),
         effect=pair_sentence(one.effect),
-        **({} if one.are_factors else _levels(one.effect)),
+        **({} if one.are_factors else _named(one.effect)),
         **({} if one.is_equal else {"all": Name("both" if len(one.things) == 2 else "all")}),
     )
 
 
-def _levels(pair: PairEffect) -> dict[str, Name]:
-    return {"a": named(pair.factor, pair.level), "b": named(pair.factor, pair.base)}
-
-
 def _both(pair: PairEffect) -> dict[str, Name]:
     return {"a": with_level(pair.factor, pair.level), "b": with_level(pair.factor, pair.base)}
+
+
+def _named(pair: PairEffect) -> dict[str, Name]:
+    """Both levels as the subject of a sentence."""
+    return {"a": named(pair.factor, pair.level), "b": named(pair.factor, pair.base)}
 
 
 def in_all(rows: Sequence[Comparison]) -> Sentence:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -52,20 +52,6 @@ def with_level(factor: str, level: Level | None) -> Name:
     nexus-5010"."""
     word = "on" if any(place in factor for place in PLACES) else "with"
     return Name(f"{word} {full_level(factor, level)}")
-
-
-def overtakings(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """A sentence for each change of the lead along a numeric x."""
-    if panel.x is None or not panel.x_numeric:
-        return
-    for one in table.crossovers:
-        yield say(
-            "From {x} on, {metric} is better {to} than {before}.",
-            metric=Name(table.metric.label),
-            to=with_level(table.factor, one.to_level),
-            before=with_level(table.factor, one.from_level),
-            x=at(panel.x, one.before),
-        )
 
 
 def at_level(panel: Panel, x: Level | None) -> Sentence:

@@ -115,10 +115,15 @@ def _who(panel: Panel, table: VerdictTable) -> Sentence:
         )
     smaller, larger = ways(table.metric)
     word = better(table.metric)
-    also = NOTHING
-    if lost:
-        worse = smaller if word == larger else larger
-        also = say(", and {worse}{where}", worse=Name(worse), where=_where(panel, lost))
+    worse = smaller if word == larger else larger
+    also = Sentence(
+        tuple(
+            part
+            for way, rows in ((worse, lost), ("equal", table.with_outcome("same")))
+            for part in (", ", way, _where(panel, rows))
+            if rows
+        )
+    )
     return say(
         "{metric} {is_} {word} {first} than {second}{where}{also}.",
         metric=Name(table.metric.label),

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, ViewportSize, sync_playw
 
 from netstudy.analysis.study_result import analyse
 from netstudy.report.pages import write_report
-from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM, in_browser
+from tests.browser.test_report_in_browser import ARGUMENTS, CHROMIUM, UNFOLD, in_browser
 from tests.report import test_distributions as humps
 from tests.report.planted import RTO, records, rto_time
 from tests.report.results import from_text
@@ -62,6 +62,7 @@ def opened(browser: Browser, folder: Path) -> Iterator[Open]:
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))
         page.goto((folder / name).as_uri())
+        page.evaluate(UNFOLD)
         pages.append((page, said))
         return page
 

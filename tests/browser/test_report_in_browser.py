@@ -12,6 +12,7 @@ from playwright.sync_api import Page, sync_playwright
 from netstudy.analysis.study_result import analyse
 from netstudy.report.pages import write_report
 from tests.browser.pdf import page_texts
+from tests.report.golden_studies import GOLDENS, studied
 from tests.report.results import small_incast
 from tests.report.synthetic import record
 
@@ -26,6 +27,9 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 DESK, TELEPHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
+SCREEN, PHONE = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+"""The sizes on which the answer must fit."""
+UNFOLD = "document.querySelectorAll('details').forEach((d) => { d.open = true; })"
 
 BOXES = """(figure) => [...figure.querySelectorAll(".still > div, .live")]
   .map((seen) => seen.getBoundingClientRect().toJSON()).filter((box) => box.width > 0)"""
@@ -84,10 +88,19 @@ def opened(report: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[O
 
 @pytest.fixture
 def page(opened: Opened) -> Page:
-    """The page as it was opened, on a desk."""
+    """The page on a desk, with all that is folded opened."""
     opened.page.set_viewport_size(DESK)  # type: ignore[arg-type]  # a plain dict will do
     opened.page.reload()
+    opened.page.evaluate(UNFOLD)
     return opened.page
+
+
+@pytest.fixture(scope="module")
+def six_cells(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A report on six cells."""
+    made, result = studied(GOLDENS["crossover"], tmp_path_factory.mktemp("six"))
+    assert len(result.cells.rows) == 6
+    return write_report(made, result).html
 
 
 def first_column(page: Page) -> list[str]:
@@ -169,7 +182,6 @@ def test_a_table_sorts_from_the_keyboard(page: Page) -> None:
 
 def test_a_telephone_needs_no_sideways_scrolling(page: Page) -> None:
     page.set_viewport_size(TELEPHONE)  # type: ignore[arg-type]  # a plain dict will do
-    page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= TELEPHONE["width"]
     box = page.locator(".scroll:has(#results-table)")
@@ -200,3 +212,30 @@ def test_it_prints_with_everything_open(page: Page) -> None:
     assert pdf.startswith(b"%PDF")
     assert pdf.count(b"/Type /Page\n") >= 5
     assert page.locator("details:not([open])").count() == 0
+
+
+@pytest.mark.parametrize(("viewport", "screens"), [(SCREEN, 1), (PHONE, 2)])
+@pytest.mark.parametrize("which", ["report", "six_cells"])
+def test_the_first_screen_has_the_whole_answer_and_the_key_figure(
+    opened: Opened,
+    viewport: dict[str, int],
+    screens: int,
+    which: str,
+    request: pytest.FixtureRequest,
+) -> None:
+    opened.page.set_viewport_size(viewport)  # type: ignore[arg-type]  # a plain dict will do
+    opened.page.goto(request.getfixturevalue(which).as_uri())
+    boxes = opened.page.locator("#answer").evaluate(
+        """(box) => [box, ...box.querySelectorAll("p, li, figure")]
+          .map((seen) => seen.getBoundingClientRect().toJSON())"""
+    )
+    assert opened.page.locator("#answer figure").count() == 1
+    assert all(box["height"] > 0 for box in boxes)
+    assert max(box["bottom"] for box in boxes) <= screens * viewport["height"]
+
+
+def test_a_study_of_six_cells_has_at_most_six_screens(opened: Opened, six_cells: Path) -> None:
+    opened.page.set_viewport_size(SCREEN)  # type: ignore[arg-type]  # a plain dict will do
+    opened.page.goto(six_cells.as_uri())
+    height = opened.page.evaluate("document.documentElement.scrollHeight")
+    assert SCREEN["height"] < height <= 6 * SCREEN["height"]

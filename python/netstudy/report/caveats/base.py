@@ -1,4 +1,4 @@
-"""What the sentences of all caveats share."""
+"""The common parts of the sentences of all caveats."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netstudy.wire import Level, Treatment
 
 @singledispatch
 def caveat_sentence(found: Caveat) -> Sentence:
-    """A caveat as a sentence: what was found, why it weakens the result, and often a remedy. Each
+    """A caveat as a sentence: the finding, why it weakens the result, and often a remedy. Each
     kind registers its own."""
     raise NotImplementedError(f"no sentence for {type(found).__name__}")
 

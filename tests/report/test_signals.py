@@ -99,7 +99,7 @@ def test_ring_drops_are_told_apart_from_the_drops_of_the_switch(tmp_path: Path) 
 
     result = made_of(tmp_path, maker)
     assert "Full receive rings of hosts drop packets: 450 a run on nexus-5010" in why(result)[0]
-    assert "% of all that are lost)" in why(result)[0]
+    assert "% of all lost packets)" in why(result)[0]
     rises = [
         one for one in result.cases[0].panels[0].causes.chain if one.cause.title == "Ring drops"
     ]
@@ -122,7 +122,7 @@ def test_the_summary_tells_of_the_setting_in_which_losses_are_the_hosts(tmp_path
     told = [str(one).replace("\u00a0", " ") for one in point.sentences]
     assert told[0].startswith("At block 1 MB: ")
     assert told[1] == (
-        "At block 2 MB: Full receive rings of hosts drop 75.0 % of all that is lost on nexus-5010 "
+        "At block 2 MB: Full receive rings of hosts drop 75.0 % of all lost packets on nexus-5010 "
         "(block 1 MB: 0 %)."
     )
 

@@ -42,10 +42,10 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
             "A level is compared with the base by the ratio of their means, with Fieller’s "
             "interval. “Same” is an equivalence: both one-sided tests place the ratio inside the "
             "noise band. “Different” is a minimum effect: one of two one-sided Welch tests places "
-            "the ratio outside the band, which is that of equality where the study declares no "
-            "noise. Both are judged at {alpha} after Holm’s correction inside the table. Every "
-            "other row is undecided, with the range of its simultaneous interval; the number of "
-            "further runs aims at a power of {power}.",
+            "the ratio outside the band, or away from equality where the study declares no noise. "
+            "Both are judged at {alpha} after Holm’s correction inside the table. Every other row "
+            "is undecided, with the range of its simultaneous interval; the number of further runs "
+            "aims at a power of {power}.",
             alpha=plain(ALPHA, 2, "", "level of all tests"),
             power=plain(100 * POWER, 0, "%", "power that further runs aim at"),
         ),

@@ -1,4 +1,4 @@
-"""What a study's question asks, read from its words: whether it is a question of yes or no, and
+"""The kind of a study's question, read from its words: whether it is a question of yes or no, and
 whether it is about a comparison, about growth, about a limit or about causes."""
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _SUBJECTS: Final[dict[Subject, str]] = {
         ("which", "differs?", "difference", "than", "or", *_WAYS.values(), *_OUTCOMES.values())
     ),
 }
-"""What a clause is about; the first kind with a word in it counts."""
+"""The words for each subject of a clause; the first subject with a word in the clause counts."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The answer: the whole first screen of a report, and the first lines on a terminal.
 
 The first paragraph answers the question in at most 60 words. The second has at most 60 words on
-what the answer costs and why it is so. Then come the caveats that forbid to claim something, and
-what to run next.
+the costs of the answer and on its causes. Then come the caveats that forbid a claim, and the next
+run to make.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Answer:
     sentences: tuple[Sentence, ...]
     """The answer itself."""
     further: tuple[Sentence, ...]
-    """What the answer costs, failed requirements, refuted expectations, and causes."""
+    """Costs of the answer, failed requirements, refuted expectations, and causes."""
     caveats: tuple[Caveat, ...]
     """The caveats that forbid to claim something."""
     next: Sentence | None

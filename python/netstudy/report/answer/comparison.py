@@ -179,7 +179,7 @@ def _won_by(table: VerdictTable, row: Comparison) -> tuple[Level, Change]:
 
 
 def _open(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
-    """What is known of the undecided rows."""
+    """Sentences on the undecided rows."""
     rows = table.with_outcome("undecided")
     short = [row for row in rows if row.unsettled is not None]
     if short:

@@ -57,15 +57,15 @@ class Source:
 
     @property
     def claims(self) -> tuple[Claim, ...]:
-        """What the findings claim."""
+        """The claims of the findings."""
         if self.concluded is not None and self.concluded.drawn is not None:
             return self.concluded.drawn.claims()
         return tuple(_claims(self.compared, {"different": "different", "same": "equal"}))
 
     @property
     def open(self) -> tuple[Claim, ...]:
-        """What the findings could claim if they decided more: a caveat that forbids it explains
-        why it is undecided."""
+        """The claims that the findings could make if they decided more: a caveat that forbids such
+        a claim explains why it is undecided."""
         either: tuple[ClaimKind, ...] = ("different", "equal")
         return tuple(one for kind in either for one in _claims(self.compared, {"undecided": kind}))
 
@@ -97,7 +97,7 @@ class Allowed:
 
 
 def allowed(result: StudyResult) -> Allowed:
-    """The findings of all test cases, without those with a claim that a caveat forbids."""
+    """The findings of all test cases, except findings with a claim that a caveat forbids."""
     every = [one for case in result.cases for one in _sources(result, case)]
     kept = (one for one in every if not forbidding(one.claims, result.caveats))
     claims = [claim for one in every for claim in (*one.claims, *one.open)]
@@ -155,8 +155,8 @@ def _in_turn(each: Sequence[Iterator[Weighed]], turns_max: int | None = None) ->
 def _about(
     clause: Clause, sources: Sequence[Source], asked: Sequence[Clause], result: StudyResult
 ) -> list[Source]:
-    """The sources about the subject of a clause, and those that answer it by yes or no, which come
-    first; for the only clause of a question whose subject has no source, or is unknown, all
+    """The sources about the subject of a clause, and the sources that answer it by yes or no, which
+    come first; for the only clause of a question whose subject has no source, or is unknown, all
     sources."""
     truths = {id(one): one.truth(clause, result) for one in sources}
     found = [one for one in sources if one.subject == clause.subject or truths[id(one)]]

@@ -1,4 +1,4 @@
-"""What to run next: the run that would decide what is still open."""
+"""The next run to make: the run that would decide the open points."""
 
 from __future__ import annotations
 

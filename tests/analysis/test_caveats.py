@@ -185,7 +185,7 @@ def told_of(folder: Path, text: str, **counted: int) -> list[str]:
         ),
         (
             text_of("control: [reno, cubic]", server='congestion_control: "${control}"'),
-            "so control was hardly tested: reno and cubic differ mainly in what they do about",
+            "so control was hardly tested: reno and cubic differ mainly in their response to",
         ),
         (
             text_of(client=DCTCP, server=DCTCP, switch=", ecn_threshold: 90 kB"),

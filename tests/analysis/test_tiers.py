@@ -166,7 +166,7 @@ conclude: [{equivalent: etr_per_s}]
     ("home", "words"),
     [
         (1500, "so two of their effects may cancel out"),
-        (2500, "so a difference is credited to none of them alone"),
+        (2500, "so a difference cannot be credited to one of them"),
     ],
 )
 def test_a_bundle_is_credited_to_none_of_its_parts(home: int, words: str, tmp_path: Path) -> None:

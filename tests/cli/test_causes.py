@@ -97,7 +97,7 @@ def test_a_small_ring_and_not_the_switch_drops_the_packets(netstudy: Netstudy) -
     result = carried_out(netstudy, text + "compare: {factor: ring, base: 4096}\n")
     small, large = result.cases[0].panels[0].causes.signals
     assert (small.ring_share_pct, large.ring_drops) == (100, 0)
-    assert "with ring 64 (100.0 % of all that are lost)" in why(result)
+    assert "with ring 64 (100.0 % of all lost packets)" in why(result)
 
 
 def test_a_tail_loss_probe_explains_a_wait_of_one_minimum_rto(netstudy: Netstudy) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
-from netstudy.report.prose.summary import summary
 from netstudy.store import Folder
 from tests.cli.conftest import CHECKOUT, INCAST, Netstudy, Outcome
 
@@ -136,7 +136,7 @@ def test_the_published_data_stand_beside_runs_of_the_simulator(
     assert netstudy("run", INCAST, *levels, "--results", here / "simulated").code == 0
     outcome = netstudy("compare", published.path, here / "simulated" / "incast" / "latest")
     assert outcome.code == 0, outcome.err
-    assert "What the two plans set differently" not in outcome.out  # nothing is known of one
+    assert "Settings that differ between" not in outcome.out  # nothing is known of one
     for sides in (("A", "B"), ("B", "A")):
         folders = {"A": published.path, "B": here / "simulated" / "incast" / "latest"}
         found = netstudy("compare", *(folders[side] for side in sides), "--json")

@@ -152,7 +152,7 @@ def contradicted(result: StudyResult) -> list[OrderAgreement]:
 
 def test_the_published_order_is_found_again(told: StudyResult) -> None:
     text = " ".join(map(str, against_published(told.cases[0].panels[0], None)))
-    assert "stand in the published order in 22 of the 22 rows" in text
+    assert "are in the published order in 22 of the 22 rows" in text
     assert contradicted(told) == []
 
 

@@ -93,7 +93,7 @@ def test_a_limit_that_a_run_exceeded_comes_first_with_its_worst_run(measured: St
     assert evidence is not None
     first, clock, backlog, unknown = map(str, evidence.sentences)
     assert first.startswith("In 4 of 8 runs it was")
-    assert ". They are in the numbers: what stands out there may be the testbed" in first
+    assert ". They are in the numbers, so a difference there may come from the testbed" in first
     assert "in 4 of 8 runs, 250.5\u00a0µs instead of at most 100\u00a0µs" in clock
     assert backlog.startswith("Frames lost in the backlog queue: more than allowed in 2 of 8")
     assert unknown == "Not measured in some runs: time stolen by the hypervisor."
@@ -217,7 +217,7 @@ def test_the_scale_stands_in_the_title_and_in_the_methods(shown: Document) -> No
     assert shown.title.endswith("(all link rates × 1/20)")
     assert shown.question is None or shown.question not in shown.title, "nothing is said twice"
     methods = " ".join(map(str, shown.methods))
-    assert "All link rates are those of the study × 1/20." in methods
+    assert "Every link has the study’s rate × 1/20." in methods
 
 
 def test_what_the_runs_were_made_on_stands_in_the_appendix(shown: Document) -> None:

@@ -119,7 +119,7 @@ def test_a_closed_loop_is_called_one(requests: Folder) -> None:
 def test_a_probe_is_told_idle_and_loaded(loaded: Folder) -> None:
     doc = shown(loaded)
     assert "a small request is due each 10 ms" in description(doc)
-    assert "for 2 s before the workload begins it is alone" in description(doc)
+    assert "for 2 s before the workload begins, nothing else is sent" in description(doc)
     (panel,) = doc.cases[0].panels
     assert panel.results is not None
     heads = [group.heading for group in panel.results.groups]

@@ -52,7 +52,7 @@ def test_growth_ends_at_four_clients_with_three_quarters_of_the_link(
 def test_losses_superlinear_growth_and_missing_points_are_remarked(published: StudyResult) -> None:
     """762 of 5 × 292 are 52.2 %. 184 is 2.92 times 63."""
     text = said(published, "Loss against ideal")
-    assert "at 5 clients is 47.8 % less than in proportion to 1 client (sink null)." in text
+    assert "at 5 clients is 47.8 % below linear scaling from 1 client (sink null)." in text
     assert "Not measured (sink null): 3 clients." in text
     assert "Superlinear: 2 clients carry 2.92 times as much as 1 client (sink disk)" in text
     assert "Not measured (sink disk): 3, 4 and 5 clients." in text

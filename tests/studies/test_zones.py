@@ -55,7 +55,7 @@ def said(result: StudyResult, lead: str) -> str:
 def test_published_seconds_say_that_zones_seem_to_bypass_the_wire(published: StudyResult) -> None:
     text = said(published, "Bypasses the wire")
     assert text.startswith("same interface and other interface seem to bypass the wire: ")
-    assert text.endswith("so only the speed of the payload tells.")
+    assert text.endswith("so the verdict rests on the speed of the payload.")
 
 
 def test_published_first_repetitions_stand_out(published: StudyResult) -> None:

@@ -76,7 +76,7 @@ def sides_table(a: Side, b: Side) -> Table:
         if a.facts.get(name) != b.facts.get(name):
             rows.append((Name(name), *(_fact(side.facts.get(name)) for side in (a, b))))
     groups = (Group(""), Group("A"), Group("B"))
-    return Table("sides", say("What is compared"), groups, tuple(rows), sortable=False)
+    return Table("sides", say("Compared folders"), groups, tuple(rows), sortable=False)
 
 
 def _fact(text: str | None) -> Name | None:
@@ -89,7 +89,7 @@ def settings_table(settings: Sequence[Setting]) -> Table:
         (Name(one.path), _settings_text(one, one.a), _settings_text(one, one.b)) for one in settings
     )
     groups = (Group("setting"), Group("A"), Group("B"))
-    return Table("settings", say("What the two plans set differently"), groups, rows)
+    return Table("settings", say("Settings that differ between the two plans"), groups, rows)
 
 
 def _settings_text(setting: Setting, values: Sequence[Any]) -> Name:
@@ -207,7 +207,7 @@ def sentences(found: FolderComparison) -> Iterator[Sentence]:
         if rows:
             yield say(
                 "{n} only in {side}: {cells}.",
-                n=things(count(len(rows), f"cells of {name} alone"), "cell"),
+                n=things(count(len(rows), f"cells only in {name}"), "cell"),
                 side=Name(name),
                 cells=Name("; ".join(treatment_text(row.treatment) for row in rows)),
             )
@@ -231,7 +231,7 @@ def _apart_text(one: Apart) -> Sentence:
         )
     side, levels = ("A", one.a) if one.a else ("B", one.b)
     return say(
-        "{factor} is a factor of {side} alone ({levels}).",
+        "{factor} is a factor only in {side} ({levels}).",
         factor=factor,
         side=Name(side),
         levels=_levels(levels),
@@ -340,7 +340,7 @@ def _broken_text(pair: CellPair, one: Difference) -> Sentence:
             where=where,
             side=Name("A and B" if one.a is one.b else side),
         )
-    assert one.value is not None, "what is outside was measured"
+    assert one.value is not None, "a value outside its band was measured"
     return say(
         "{metric} at {where}: {difference}{pct}, allowed {band}.",
         metric=Name(one.metric.name),

@@ -274,8 +274,8 @@ def _percentile(found: PanelDistribution, one: CellSamples, q: float) -> tuple[V
 def _notes(found: PanelDistribution) -> Iterator[Sentence]:
     noun = found.quantity.noun
     yield say(
-        "n counts {nouns} of all runs. Intervals are those of order statistics, which take "
-        "{nouns} for independent; {mark}: Student’s over the runs, where these differ by more.",
+        "n counts {nouns} of all runs. Intervals come from order statistics, which assume "
+        "independent {nouns}; {mark}: Student’s interval over the runs, where it is wider.",
         nouns=Name(f"{noun}s"),
         mark=Name(_FROM_RUNS),
     )

@@ -126,7 +126,7 @@ def interactions_table(whole: Effects, table_id: str) -> Table:
     groups = (
         Group("effect of"),
         Group("at"),
-        Group("beside its effect at"),
+        Group("compared with its effect at"),
         _tested(whole, "ratio of the two", "difference of the two"),
         Group("depends"),
     )

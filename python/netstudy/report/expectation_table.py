@@ -25,7 +25,7 @@ def expectations_table(found: Sequence[CheckedExpectation]) -> Table:
         Group("Settings", columns=_FINDINGS),
     )
     rows = tuple(map(_row, found))
-    return Table("expectations", say("What the study expects"), groups, rows, stub=2)
+    return Table("expectations", say("Expectations of the study"), groups, rows, stub=2)
 
 
 def _row(one: CheckedExpectation) -> tuple[Value, ...]:

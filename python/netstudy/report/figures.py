@@ -111,7 +111,7 @@ def _lost(name: str) -> str:
     drawing = Drawing(480, 76)
     width = drawing.width - 40
     drawing.text(20, 32, f"Not drawn: {name}. The renderer failed on it.", width=width)
-    drawing.text(20, 54, f"Its values stand in {_TABLES}.", width=width)
+    drawing.text(20, 54, f"Its values are in {_TABLES}.", width=width)
     return drawing.render()
 
 

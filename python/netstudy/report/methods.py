@@ -27,25 +27,25 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
     level = plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals")
     return [
         say(
-            "The unit is the run: everything is started anew for it. Replicates of a cell are "
-            "pooled; means are sums over all {samples} ÷ their number, and goodput is all bytes ÷ "
-            "all time (ratios of sums, never means of ratios).",
+            "The statistical unit is the run: everything is started anew for it. Replicates of a "
+            "cell are pooled; means are sums over all {samples} ÷ their number, and goodput is all "
+            "bytes ÷ all time (ratios of sums, never means of ratios).",
             samples=Name(f"{result.cells.workload.counted.noun}s"),
         ),
         say(
             "Intervals are Student intervals over runs at {level}. Where a cell has one run only, "
             "they come from batch means inside it, with batches long enough not to be correlated; "
-            "such an interval leaves out what differs between runs.",
+            "such an interval leaves out the variation between runs.",
             level=level,
         ),
         say(
             "A level is compared with the base by the ratio of their means, with Fieller’s "
             "interval. “Same” is an equivalence: both one-sided tests place the ratio inside the "
-            "noise band. “Different” is a minimum effect: one of two one-sided Welch tests "
-            "places the ratio outside the band, which is that of equality where the study "
-            "declares no noise. Both are judged at {alpha} after Holm’s correction inside the "
-            "table. All else is undecided, with the range that simultaneous intervals leave; the "
-            "number of further runs aims at a power of {power}.",
+            "noise band. “Different” is a minimum effect: one of two one-sided Welch tests places "
+            "the ratio outside the band, or away from equality where the study declares no noise. "
+            "Both are judged at {alpha} after Holm’s correction inside the table. Every other row "
+            "is undecided, with the range of its simultaneous interval; the number of further runs "
+            "aims at a power of {power}.",
             alpha=plain(ALPHA, 2, "", "level of all tests"),
             power=plain(100 * POWER, 0, "%", "power that further runs aim at"),
         ),
@@ -65,15 +65,15 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
             "not measured; zero is written as a number."
         ),
         say(
-            "A percentile has a value where two of the ordered samples hold it at {level}. Its "
-            "interval, and that of a share, is the wider of that of all samples, taken for "
-            "independent (order statistics; Wilson’s for shares), and Student’s over the runs. "
-            "Tests between cells use the variance over runs alone.",
+            "A percentile has a value where two of the ordered samples enclose it at {level}. The "
+            "interval of a percentile or a share is the wider of two: one over all samples, "
+            "assumed independent (order statistics; Wilson’s for shares), and Student’s over the "
+            "runs. Tests between cells use only the variance between runs.",
             level=level,
         ),
         say(
-            "Warm-up is what the plan cuts; MSER with batches of five is the alarm. At least "
-            "{runs} runs a cell are recommended.",
+            "Warm-up is the beginning of a run that the plan excludes; MSER with batches of five "
+            "warns if it is too short. At least {runs} runs a cell are recommended.",
             runs=count(RUNS_RECOMMENDED, "recommended runs a cell"),
         ),
     ]
@@ -90,10 +90,10 @@ def _published(result: StudyResult) -> list[Sentence]:
         return []
     return [
         say(
-            "The interval of a median error holds both bootstrap intervals, percentile and basic, "
-            "over {n} redrawn sets of each cell’s runs, stretched to the variance of a mean "
-            "(Rao and Wu). It says what other runs of the same model would give; published values "
-            "enter as they stand.",
+            "The interval of a median error encloses both bootstrap intervals, percentile and "
+            "basic, over {n} redrawn sets of each cell’s runs, stretched to the variance of a mean "
+            "(Rao and Wu). It shows how far other runs of the same model could differ; published "
+            "values are used as printed.",
             n=count(RESAMPLES, "redrawn sets of runs"),
         )
     ]
@@ -105,9 +105,9 @@ def _scale(result: StudyResult) -> list[Sentence]:
         return []
     return [
         say(
-            "All link rates are those of the study × {scale}. Nothing else is scaled: {sized}, "
-            "buffers, delays and timers are the study’s. Neither rates nor times are those of the "
-            "study at its own rates, and a share of time that a timer takes is smaller.",
+            "Every link has the study’s rate × {scale}. Nothing else is scaled: {sized}, buffers, "
+            "delays and timers are the study’s. So rates and times differ from the study at its "
+            "own rates, and timers take a smaller share of the time.",
             scale=Name(result.testbed.scaled_by),
             sized=page_of(result.cells.workload).sized,
         )
@@ -129,7 +129,7 @@ def _noise(result: StudyResult) -> list[Sentence]:
     return [
         *declared,
         say(
-            "Beside it stands the A/A noise, t × s × √(two ÷ n) of the replicates in percent of "
-            "their mean: the difference to expect between two series of equal runs."
+            "The report also gives the A/A noise, t × s × √(two ÷ n) of the replicates in percent "
+            "of their mean: the difference to expect between two series of equal runs."
         ),
     ]

@@ -177,7 +177,7 @@ def _tunings(number: int, alike: _Alike) -> Table:
         )
         for one in alike.environment.tunings
     ]
-    caption = say("{title}: what was set before the runs", title=Name(alike.title))
+    caption = say("{title}: settings made before the runs", title=Name(alike.title))
     heads = ("command", "also for", "before", "after")
     groups = tuple(Group(head) for head in heads)
     return Table(f"node-{number}-tunings", caption, groups, tuple(rows), sortable=False)

@@ -118,9 +118,7 @@ def _lost_sentence(names: tuple[str, ...]) -> Sentence:
     else:
         figure, it, its = "The figures {names} are", "them", "Their"
     failed = f"{figure} not drawn, because the renderer failed on {it}."
-    return say(
-        f"{failed} {its} values stand in the tables and cells.csv.", names=Name(listed(names))
-    )
+    return say(f"{failed} {its} values are in the tables and cells.csv.", names=Name(listed(names)))
 
 
 def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ...]:

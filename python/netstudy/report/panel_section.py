@@ -167,7 +167,7 @@ def _references(found: PanelResult, case: CaseResult, key: str) -> Iterator[Tabl
     has_fitted = any(one.has_fitted for one in case.panels)
     for metric in _reference_metrics(reference, found.workload.deciding):
         caption = say(
-            "{metric}{unit}: published beside {here}{held}",
+            "{metric}{unit}: published and {here}{held}",
             metric=Name(metric.title),
             unit=Name(f" ({metric.unit})" if metric.unit else ""),
             here=Name(reference.here),

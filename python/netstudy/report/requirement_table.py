@@ -33,7 +33,7 @@ def requirements_table(found: Sequence[CheckedRequirement]) -> Table:
         Group("Worst cell", columns=("value", "95 % interval", "where")),
     )
     rows = tuple(map(_row, found))
-    return Table("requirements", say("What the study requires"), groups, rows, stub=2)
+    return Table("requirements", say("Requirements of the study"), groups, rows, stub=2)
 
 
 def _row(one: CheckedRequirement) -> tuple[Value, ...]:

@@ -84,8 +84,8 @@ def _limits_text(testbed: TestbedResult) -> list[Sentence]:
     looked = count(len(runs), "runs whose limits were looked at")
     sentences = [
         say(
-            "In {n} of {runs} runs it was: they took more of the testbed than it can give without "
-            "changing the result. {left_out}",
+            "In {n} of {runs} runs it was: they exceeded a limit of the testbed, beyond which it "
+            "changes the result. {left_out}",
             n=count(len(in_numbers), "runs that exceed a limit"),
             runs=looked,
             left_out=_left_out([*in_numbers.values()]),
@@ -104,14 +104,14 @@ def _left_out(in_numbers: Sequence[bool]) -> Sentence:
     invalid = in_numbers.count(False)
     if not invalid:
         return say(
-            "They are in the numbers: what stands out there may be the testbed and not what was "
-            "studied."
+            "They are in the numbers, so a difference there may come from the testbed and not from "
+            "the factors."
         )
     if invalid == len(in_numbers):
         return say("They are kept out of the numbers.")
     return say(
-        "{n} of them {are} kept out of the numbers; what stands out in the others may be the "
-        "testbed and not what was studied.",
+        "{n} of them {are} kept out of the numbers; a difference in the others may come from the "
+        "testbed and not from the factors.",
         n=count(invalid, "runs that a limit makes invalid"),
         are=Name("is" if invalid == 1 else "are"),
     )
@@ -164,7 +164,7 @@ def _exceeded_table(bad: Sequence[LimitInRun]) -> Table:
         )
         for one in bad
     )
-    caption = say("Runs of which the testbed was the limit")
+    caption = say("Runs that the testbed limited")
     return Table("testbed-exceeded", caption, tuple(map(Group, heads)), rows)
 
 
@@ -190,7 +190,7 @@ def _check_tables(testbed: TestbedResult) -> list[Table]:
         Group("explained by"),
     )
     rows = tuple(map(_check_row, testbed.checks))
-    tables = [Table("testbed-checks", say("Instruments held against each other"), groups, rows)]
+    tables = [Table("testbed-checks", say("Instruments compared with each other"), groups, rows)]
     bad = [one for found in testbed.disagreeing for one in found.disagreeing]
     if bad:
         tables.append(_disagreeing_table(bad))

@@ -105,7 +105,7 @@ def test_two_that_are_full_decide_nothing(tmp_path: Path) -> None:
     verdict, _, what = told(result)
     assert verdict.startswith("The bottleneck is not decided at 4 clients, 934.8 Mbit/s: ")
     assert f"{LINK} (99.3 %) and CPUs of server (97.0 %) are near their limits" in verdict
-    assert what.startswith("A run with more of one of them alone would decide")
+    assert what.startswith("A run with more of only one of them would decide")
 
 
 def test_where_none_is_full_the_limit_is_something_else(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_where_none_is_full_the_limit_is_something_else(tmp_path: Path) -> None:
     assert limits(result).limit is None
     verdict, _, what = told(result)
     assert verdict.endswith("nothing that was measured is near its limit.")
-    assert what.startswith("The limit is none of these: a wait that uses nothing up")
+    assert what.startswith("The limit is none of these: it is a wait that uses no resource")
 
 
 def test_settings_that_grow_towards_the_same_are_told_of_at_once(tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_what_may_be_full_does_not_hide_what_is(tmp_path: Path) -> None:
     found = limits(result).limit
     assert found is not None
     assert found.name == LINK
-    assert told(result)[1] == "Not ruled out beside it: one CPU of server (at most 100 %)."
+    assert told(result)[1] == "Also not ruled out: one CPU of server (at most 100 %)."
 
 
 def test_drops_make_the_switch_a_candidate(tmp_path: Path) -> None:

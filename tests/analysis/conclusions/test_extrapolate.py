@@ -196,7 +196,7 @@ def test_the_largest_throughput_of_any_setting_stands_beside_it(tmp_path: Path) 
 
     asked = "[{extrapolate: clients per link, at: {sink: disk}}]"
     result = concluding(tmp_path, asked, loads, clients="[1, 2, 3]")
-    assert any("600.0 Mbit/s" in one and "that of 12.0 such clients" in one for one in told(result))
+    assert any("600.0 Mbit/s" in one and "of 12.0 such clients" in one for one in told(result))
 
 
 def test_the_largest_throughput_is_that_of_the_own_test_case(tmp_path: Path) -> None:

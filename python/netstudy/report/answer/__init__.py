@@ -38,7 +38,7 @@ class Answer:
     sentences: tuple[Sentence, ...]
     """The answer itself."""
     further: tuple[Sentence, ...]
-    """What the answer costs, failed requirements, refuted expectations, and causes."""
+    """Costs of the answer, failed requirements, refuted expectations, and causes."""
     caveats: tuple[Caveat, ...]
     """The caveats that forbid to claim something."""
     next: Sentence | None

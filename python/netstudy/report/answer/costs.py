@@ -1,4 +1,4 @@
-"""What the better level costs: the metrics in which it is worse."""
+"""The costs of the better level: the metrics in which it is worse."""
 
 from __future__ import annotations
 

@@ -155,8 +155,8 @@ def _in_turn(each: Sequence[Iterator[Weighed]], turns_max: int | None = None) ->
 def _about(
     clause: Clause, sources: Sequence[Source], asked: Sequence[Clause], result: StudyResult
 ) -> list[Source]:
-    """The sources about the subject of a clause, and those that answer it by yes or no, which come
-    first; for the only clause of a question whose subject has no source, or is unknown, all
+    """The sources about the subject of a clause, and the sources that answer it by yes or no, which
+    come first; for the only clause of a question whose subject has no source, or is unknown, all
     sources."""
     truths = {id(one): one.truth(clause, result) for one in sources}
     found = [one for one in sources if one.subject == clause.subject or truths[id(one)]]

@@ -13,8 +13,8 @@ from netstudy.report.refs import Name, Sentence, say
 def few_repetitions(found: FewRepetitions) -> Sentence:
     """How many repetitions it takes, and how many there are."""
     return say(
-        "A first repetition cannot be held against later ones: it takes {least} of a "
-        "setting, and the most here is {n}. Set {replicates} higher.",
+        "A first repetition cannot be compared with later ones: this takes {least} of a setting, "
+        "and the most here is {n}. Set {replicates} higher.",
         least=least_repetitions(found.needed),
         n=count(found.repetitions, "the most repetitions of a setting"),
         replicates=Name("replicates", code=True),

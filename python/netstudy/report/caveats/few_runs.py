@@ -47,8 +47,8 @@ def _who_has(some: int, total: int) -> Sentence:
 def single_runs(found: SingleRuns) -> Sentence:  # noqa: ARG001  # its kind says it all
     """One run of a setting gives no verdict."""
     return say(
-        "One run of a setting shows nothing of what differs between runs, so there will be "
-        "no verdict. Set {replicates} to {least} at least; {recommended} are better.",
+        "With one run of a setting, run-to-run variation is unknown, so there will be no verdict. "
+        "Set {replicates} to {least} at least; {recommended} are better.",
         replicates=Name("replicates", code=True),
         least=count(2, "a spread needs two runs"),
         recommended=count(RUNS_RECOMMENDED, "runs that mostly decide"),
@@ -61,7 +61,7 @@ def identical_runs(found: IdenticalRuns) -> Sentence:
     total = len(found.table.rows)
     where = "in every cell" if total > 1 else "in the only cell"
     return say(
-        "All runs gave the same {metric}{where}: repetition shows nothing here.",
+        "All runs gave the same {metric}{where}, so no variation can be judged.",
         metric=Name(found.metric.label),
         where=say(" {where}", where=Name(where))
         if len(found.cells) == total

@@ -32,7 +32,8 @@ def few_samples_expected(found: FewSamplesExpected) -> Sentence:
         "will be no verdict on it. Measure more in each run."
         if found.of_one_run
         else "{metric} takes {needed} {noun}s, and all runs of a setting give about "
-        "{expected}{at}: it will have no value there. Measure more, or ask for a nearer percentile."
+        "{expected}{at}: it will have no value there. Measure more, or ask for a percentile closer "
+        "to the median."
     )
     return say(
         template,

@@ -14,8 +14,8 @@ from netstudy.units import format_size
 def cannot_fill(found: CannotFill) -> Sentence:
     """Levels of a buffer that senders cannot fill."""
     return say(
-        "The buffer cannot fill at {depths}: all senders together have no more than that "
-        "to send at once, so nothing can differ between these levels of {factor}.",
+        "The buffer cannot fill at {depths}: all senders together cannot send more than that at "
+        "once, so nothing can differ between these levels of {factor}.",
         depths=_depths(found),
         factor=Name(found.factor),
     )

@@ -13,8 +13,8 @@ from netstudy.report.refs import Name, Sentence, say
 def no_timeout(found: NoTimeout) -> Sentence:
     """A minimum RTO without timeouts."""
     return say(
-        "No retransmission timed out in any run, so {factor} was not tested: it acts on "
-        "timeouts alone.",
+        "No retransmission timed out in any run, so {factor} was not tested: it acts only on "
+        "timeouts.",
         factor=Name(found.factor),
     )
 
@@ -23,7 +23,7 @@ def no_timeout(found: NoTimeout) -> Sentence:
 def no_loss(found: NoLoss) -> Sentence:
     """A loss recovery without losses."""
     return say(
-        "No packet was lost in any run, so {factor} was not tested: it acts on losses alone.",
+        "No packet was lost in any run, so {factor} was not tested: it acts only on losses.",
         factor=Name(found.factor),
     )
 
@@ -32,8 +32,8 @@ def no_loss(found: NoLoss) -> Sentence:
 def no_signal(found: NoSignal) -> Sentence:
     """A congestion control without losses and marks."""
     return say(
-        "No packet was lost or marked in any run, so {factor} was hardly tested: {levels} "
-        "differ mainly in what they do about losses and marks.",
+        "No packet was lost or marked in any run, so {factor} was hardly tested: {levels} differ "
+        "mainly in their response to losses and marks.",
         factor=Name(found.factor),
         levels=Name(listed([full_level(found.factor, level) for level in found.levels])),
     )

@@ -18,14 +18,14 @@ def off_demand(found: OffDemand) -> Sentence:
     if one.cpus != found.fitting_cpus:
         taken = one.cpus != one.taken_cpus and one.taken_cpus == found.fitting_cpus
         fits = say(
-            "; with {cpus} CPUs it would be as in the others{taken}",
+            "; with {cpus} CPUs the row would fit the others{taken}",
             cpus=count(found.fitting_cpus, "CPUs printed ÷ ratio to the other rows"),
-            taken=Name(", which is what the study takes" if taken else ""),
+            taken=Name(", and the study uses this number" if taken else ""),
         )
     source = f"CPU % × CPUs ÷ throughput, {one.row}"
     return say(
-        "The published row {row} breaks the law of the others: with its {cpus} CPUs, the CPU time "
-        "of {host} by what it serves is {ms}, {ratio} times the median of the {n} other rows "
+        "The published row {row} does not fit the others: with its {cpus} CPUs, {host} takes {ms} "
+        "of CPU time for each unit of throughput, {ratio} times the median of the {n} other rows "
         "({others}){fits}.",
         row=Name(one.row, code=True),
         cpus=plain(one.cpus, 0, "", f"CPUs of {one.host}, {one.row}"),

@@ -21,8 +21,8 @@ def off_law(found: OffLaw) -> Sentence:
     several = found.settings > 1
     basis = f"{found.metric.name} at {found.factor}={level_text(found.level)}"
     return say(
-        "At {level} the law {law} is broken{where}: {metric} is {ratio} times that of the law "
-        "through the other sizes, by which it is that of {size}.",
+        "At {level} the times do not fit the law {law}{where}: {metric} is {ratio} times the "
+        "prediction from the other sizes, and would fit a size of {size}.",
         level=Name(full_level(found.factor, found.level)),
         law=Name(LAW),
         where=say(" in all {n} settings", n=count(found.settings, "settings along the size"))

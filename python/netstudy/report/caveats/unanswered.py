@@ -44,10 +44,10 @@ def mean_of_all_users(caveat: MeanOfAllUsers) -> Sentence:
     metric, found = caveat.response, caveat.found
     everyone = [cell_number(one.row, metric, unit=True) for one in found]
     return say(
-        "Unanswered requests are in no mean: in {cells} the {metric} is that of all users, "
-        "{all}, by users ÷ throughput − think time; the mean of the answered requests would be "
-        "{answered}. Percentiles and the other times there are of answered requests, and too "
-        "low.",
+        "Means leave out unanswered requests: in {cells} the {metric} is therefore computed for "
+        "all users, {all}, as users ÷ throughput − think time; the mean of the answered requests "
+        "would be {answered}. Percentiles and other times there cover only answered requests, and "
+        "are too low.",
         cells=named_cells([one.row for one in found], caveat.table),
         metric=Name(metric.label),
         all=value_range([one for one in everyone if one is not None]),

@@ -25,7 +25,7 @@ class ConclusionPage(ABC, Generic[DrawnT]):
     kind: ClassVar[type[Drawn[Any]]]
     """The findings of this kind."""
     subject: ClassVar[Subject | None] = None
-    """What a question asks about that this kind answers; None: it only adds to an answer."""
+    """The subject of the questions that this kind answers; None: it only adds to an answer."""
 
     @abstractmethod
     def sentences(self, drawn: DrawnT, found: Concluded) -> Iterator[Sentence]:
@@ -41,7 +41,7 @@ class ConclusionPage(ABC, Generic[DrawnT]):
         return of_comparisons(clause, [pair for one in first for pair in one.pairs])
 
     def next_run(self, drawn: DrawnT) -> Sentence | None:  # noqa: ARG002  # some kinds need it
-        """What to run next to decide what is open; None: nothing, or not known."""
+        """The next run, which would decide the open points; None: no such run is known."""
         return None
 
     def tables(self, drawn: DrawnT, found: Concluded, key: str) -> Iterator[Table]:  # noqa: ARG002
@@ -51,4 +51,4 @@ class ConclusionPage(ABC, Generic[DrawnT]):
 
     def not_drawn(self, asked: Conclusion) -> Sentence:  # noqa: ARG002  # some kinds need it
         """The reason why the conclusion cannot be drawn."""
-        return say("Not drawn: these runs do not measure what it needs.")
+        return say("Not drawn: these runs lack measurements that it needs.")

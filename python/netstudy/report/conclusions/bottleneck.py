@@ -156,7 +156,7 @@ def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
     uncertain = _by_name(one for limits in seen for one in limits.in_state("may be at its limit"))
     if uncertain:
         names = join([_named(candidates) for candidates in uncertain])
-        yield say("Not ruled out beside it: {names}.", names=names)
+        yield say("Also not ruled out: {names}.", names=names)
 
 
 def _ruled_out(group: Sequence[Limits]) -> Iterator[Sentence]:
@@ -203,7 +203,7 @@ def _unlimited(group: Sequence[Limits]) -> Iterator[Sentence]:
     )
     if not found or first.grows:
         return
-    alone = "; what is full explains the throughput without" if first.limit is not None else ""
+    alone = "; the limit found explains the throughput without" if first.limit is not None else ""
     yield say(
         f"Limit not known, and so not ruled out: {{names}}{alone}{{it}}.",
         names=join([_measured(pairs) for pairs in found]),
@@ -238,10 +238,10 @@ def _would_decide(one: Limits) -> Iterator[Sentence]:
     if one.limit is not None:
         return
     if one.grows:
-        yield say("Further levels, until growth ends, would show what is full.")
+        yield say("Further levels, until growth ends, would show which resource is full.")
     elif one.in_state("at its limit"):
         yield say(
-            "A run with more of one of them alone would decide: the limit is the one whose "
+            "A run with more of only one of them would decide: the limit is the resource whose "
             "increase raises {metric}.",
             metric=Name(one.metric.label),
         )
@@ -254,9 +254,9 @@ def _would_decide(one: Limits) -> Iterator[Sentence]:
         )
     else:
         yield say(
-            "The limit is none of these: a wait that uses nothing up, such as a window, a lock or "
-            "a round trip, or something that was not counted. A run with each candidate doubled in "
-            "turn would rule them out for good."
+            "The limit is none of these: it is a wait that uses no resource, such as a window, a "
+            "lock or a round trip, or a resource without a counter. A run with each candidate "
+            "doubled in turn would rule them out for good."
         )
 
 
@@ -323,7 +323,7 @@ def _table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
         for candidate in one.candidates
     )
     where = f" ({found.case})" if found.case != "main" else ""
-    caption = say("What may be the limit, and how full it is{where}", where=Name(where))
+    caption = say("Candidates for the limit, with the used share of each{where}", where=Name(where))
     return Table(table_id, caption, groups, rows, stub=len(heads) + 1)
 
 

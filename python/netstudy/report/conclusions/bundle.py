@@ -15,7 +15,7 @@ def bundle_sentence(one: Bundle) -> Sentence:
     words = (
         "so two of their effects may cancel out"
         if one.is_equal
-        else "so a difference is credited to none of them alone"
+        else "so a difference cannot be credited to one of them"
     )
     return say(
         f"{{a}} and {{b}} differ in {{n}} things at once ({{parts}}), {words}.",

@@ -44,7 +44,10 @@ def crossing_sentences(every: Crossings) -> Iterator[Sentence]:
         if one.verdict == "disagree":
             yield _disagreement(one)
     if any(not one.carried for one in found):
-        yield say("Counters of the interfaces are missing, so only the speed of the payload tells.")
+        yield say(
+            "Counters of the interfaces are missing, so the verdict rests on the speed of the "
+            "payload."
+        )
     if every.unmeasured:
         places = [treatment_text(held) for held in every.unmeasured]
         yield say("Not measured, and so not known: {places}.", places=Name("; ".join(places)))
@@ -57,31 +60,31 @@ def _agreed(verdict: Verdict, alike: Sequence[Crossing], every: Crossings) -> Se
     match verdict:
         case "bypasses":
             return say(
-                f"{{who}} {{who:bypasses}} the wire: payload is {least}{{times}} times what it can "
-                "carry, and the interfaces carried {share} of the payload.",
+                f"{{who}} {{who:bypasses}} the wire: payload is {least}{{times}} times the wire's "
+                "capacity, and the interfaces carried {share} of the payload.",
                 who=who,
                 times=faster,
                 share=_share(shares, most=True),
             )
         case "touches":
             return say(
-                "{who} {who:touches} the wire: payload is at most {times} times what it can carry, "
-                "and the interfaces carried {share} of the payload.",
+                "{who} {who:touches} the wire: payload is at most {times} times the wire's "
+                "capacity, and the interfaces carried {share} of the payload.",
                 who=who,
                 times=slower,
                 share=_share(shares, most=False),
             )
         case "faster, not counted":
             return say(
-                f"{{who}} {{who:seems}} to bypass the wire: payload is {least}{{times}} times what "
-                "it can carry.",
+                f"{{who}} {{who:seems}} to bypass the wire: payload is {least}{{times}} times the "
+                "wire's capacity.",
                 who=who,
                 times=faster,
             )
         case _:
             return say(
-                "Nothing says that {who} {who:bypasses} the wire: payload is at most {times} times "
-                "what it can carry.",
+                "No sign that {who} {who:bypasses} the wire: payload is at most {times} times the "
+                "wire's capacity.",
                 who=who,
                 times=slower,
             )
@@ -93,8 +96,8 @@ def _disagreement(one: Crossing) -> Sentence:
     who = Name(treatment_text(one.held) or "Every setting")
     if not one.carried:
         return say(
-            "{who}: only some repetitions are faster than the wire can carry, up to {times} times; "
-            "undecided.",
+            "{who}: only some repetitions exceed the wire's capacity, by a factor of at most "
+            "{times}; undecided.",
             who=who,
             times=_at_most([one]),
         )
@@ -108,15 +111,15 @@ def _disagreement(one: Crossing) -> Sentence:
         )
     if one.carried[0] < 1:
         return say(
-            "{who}: the interfaces carried {share} of the payload, which at {times} times what the "
-            "wire can carry need not have bypassed it; undecided.",
+            "{who}: the interfaces carried {share} of the payload, but at {times} times the wire's "
+            "capacity the payload need not have bypassed the wire; undecided.",
             who=who,
             share=_share(one.carried, most=True),
             times=_at_most([one]),
         )
     return say(
-        "{who}: payload is {times} times what the wire can carry, and yet the interfaces "
-        "carried {share} of it; undecided.",
+        "{who}: payload is {times} times the wire's capacity, and yet the interfaces carried "
+        "{share} of the payload; undecided.",
         who=who,
         times=_at_most([one]),
         share=_share(one.carried, most=False),

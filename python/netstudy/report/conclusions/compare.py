@@ -47,10 +47,11 @@ def _trade_off(one: TradeOff) -> Sentence:
         template = "A trade-off: {a} against {b} has {parts}."
     elif one.leaders:
         template = (
-            "No trade-off: {leader} {leader:falls} behind in none; {a} against {b} has {parts}."
+            "No trade-off: {leader} {leader:falls} behind in no metric; {a} against {b} has "
+            "{parts}."
         )
     else:
-        template = "No trade-off: {a} and {b} are equal in all of it; {parts}."
+        template = "No trade-off: {a} and {b} are equal in every metric; {parts}."
     return say(
         template,
         a=named(one.factor, one.level),

@@ -55,8 +55,8 @@ def _extrapolated(one: Extrapolated) -> Iterator[Sentence]:
     yield _range(one)
     yield _filled(one, one.filled) if one.filled is not None else _ceiling(one)
     yield say(
-        "This assumes that each further client takes as much as those measured, that they do not "
-        "slow each other down, and that nothing else is full before the link."
+        "This assumes that each further client has the rate of the measured clients, that clients "
+        "do not slow each other down, and that no other resource is full before the link."
     )
 
 
@@ -79,7 +79,7 @@ def _clients(share: Share) -> Sentence:
 def _range(one: Extrapolated) -> Sentence:
     low, high = one.range
     alone = all(share.interval is None for share in one.shares)
-    known = "no replicates tell how far another run would differ" if alone else None
+    known = "without replicates, run-to-run variation is unknown" if alone else None
     levels = "the numbers of clients measured"
     over = levels if alone else f"{levels} and the 95 % intervals of their replicates"
     largest = say(" or more")
@@ -101,7 +101,7 @@ def _filled(one: Extrapolated, full: Share) -> Sentence:
     return say(
         "Measured: {clients} fill {share} of it.",
         clients=_clients(full),
-        share=plain(share, 0, "%", f"{one.metric.name} ÷ what the link carries, {where}"),
+        share=plain(share, 0, "%", f"{one.metric.name} ÷ capacity of the link, {where}"),
     )
 
 
@@ -111,7 +111,7 @@ def _ceiling(one: Extrapolated) -> Sentence:
     clients = most / one.basis.mbps
     where = treatment_text(one.most.treatment)
     return say(
-        "The largest throughput measured, {most} ({where}), is that of {n} such clients.",
+        "The largest throughput measured, {most} ({where}), is the throughput of {n} such clients.",
         most=plain(most, _DECIMALS, _UNIT, f"{one.metric.name}, {where}"),
         where=Name(where),
         n=plain(clients, 1, "", "largest throughput ÷ rate a client"),
@@ -136,7 +136,7 @@ def _table(found: Concluded, drawn: Sequence[Extrapolated], table_id: str) -> Ta
     )
     where = f" ({found.case})" if found.case != "main" else ""
     caption = say(
-        "Clients per link: what the link carries ÷ rate a client{where}", where=Name(where)
+        "Clients per link: capacity of the link ÷ rate a client{where}", where=Name(where)
     )
     return Table(table_id, caption, groups, rows, stub=len(factors) + 1)
 

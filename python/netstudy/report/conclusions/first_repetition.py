@@ -37,7 +37,7 @@ def _repetitions(one: Repetitions) -> Iterator[Sentence]:
     cells = things(count(one.cells, "cells with three repetitions or more"), "setting")
     if one.alike:
         yield say(
-            "All repetitions of {n} gave the same {metric}: repetition shows nothing there.",
+            "All repetitions of {n} gave the same {metric}, so no variation can be judged there.",
             n=things(count(one.alike, "cells whose repetitions are all alike"), "setting"),
             metric=Name(one.metric.label),
         )

@@ -50,8 +50,8 @@ def _growth(group: Sequence[Growth], every: Sequence[Growth]) -> Sentence:
         template += "there, {last} at {largest}"
     elif first.is_uncertain:
         ends = "grows up to {level}{held}" if first.has_ended else "still grows at {level}{held}"
-        template = f"Whether {{metric}} {ends} is not decided: {{value}}{{share}}, a gain within "
-        template += "what the runs vary by"
+        template = f"Whether {{metric}} {ends} is not decided: {{value}}{{share}}, a gain smaller "
+        template += "than the variation between runs"
     elif not first.beyond:
         template = "{metric} still grows at {level}, the largest level{held}: {value}{share}"
     elif first.last_gain is first.cells[0]:

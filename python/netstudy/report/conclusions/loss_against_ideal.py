@@ -75,9 +75,9 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
     one = group[0]
     first, last = (cell.treatment[one.factor] for cell in (one.first, one.last.cell))
     source = f"1 - ratio of {one.metric.name} ÷ ratio of {one.factor}"
-    words = "less" if one.last.share_pct >= 0 else "more"
+    words = "below" if one.last.share_pct >= 0 else "above"
     return say(
-        f"{{metric}} at {{last}} is {{share}} {words} than in proportion to {{first}}{{held}}"
+        f"{{metric}} at {{last}} is {{share}} {words} linear scaling from {{first}}{{held}}"
         "{ci}{grown}{is_open}.",
         metric=Name(one.metric.title),
         last=at(one.factor, last),
@@ -86,7 +86,9 @@ def _loss(group: Sequence[Loss], every: Sequence[Loss]) -> Sentence:
         held=_held_in(group, every),
         ci=_interval(one, source) if len(group) == 1 else NOTHING,
         grown=_grown_levels(one),
-        is_open=say(", which is within what the runs vary by") if one.last.is_open else NOTHING,
+        is_open=say(", which is within the variation between runs")
+        if one.last.is_open
+        else NOTHING,
     )
 
 
@@ -142,8 +144,8 @@ def _scaling_table(found: Concluded, losses: Sequence[Loss], table_id: str) -> T
         Group(first.factor),
         Group(first.metric.title, first.metric.unit),
         *((Group("Share of the link", "%"),) if has_link else ()),
-        Group("In proportion", first.metric.unit),
-        Group("Loss against it", "%", columns=("loss", "95 % interval")),
+        Group("Linear scaling", first.metric.unit),
+        Group("Loss", "%", columns=("loss", "95 % interval")),
     )
     rows = tuple(
         (*(numeric_level(one.held.get(name), name) for name in held), *row)
@@ -151,7 +153,7 @@ def _scaling_table(found: Concluded, losses: Sequence[Loss], table_id: str) -> T
         for row in _scaling_rows(one, has_link=has_link)
     )
     where = f" ({found.case})" if found.case != "main" else ""
-    caption = say("Growth against growth in proportion{where}", where=Name(where))
+    caption = say("Growth compared with linear scaling{where}", where=Name(where))
     return Table(table_id, caption, groups, rows, stub=len(held) + 1)
 
 
@@ -172,7 +174,7 @@ def _scaling_rows(one: Loss, *, has_link: bool) -> Iterator[tuple[Value, ...]]:
             bare(proportion, one.metric, f"first level × {one.factor} ÷ its {one.factor}, {where}"),
             None
             if lost is None
-            else bare_percent(lost.share_pct, f"1 − value ÷ in proportion, {where}"),
+            else bare_percent(lost.share_pct, f"1 − value ÷ linear scaling, {where}"),
             None
             if lost is None
             else bare_interval(lost.interval, 1, f"95 % Fieller interval of the loss, {where}"),

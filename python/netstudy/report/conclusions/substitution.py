@@ -33,8 +33,8 @@ class SubstitutionPage(ConclusionPage[Substituted]):
 
 
 def _replaced(one: Replaced) -> Iterator[Sentence]:
-    """What the replacement adds, whether the replaced part limits throughput, and how losses and
-    other metrics change."""
+    """The effect of the replacement, whether the replaced part limits throughput, and the changes
+    of losses and other metrics."""
     yield _verdict(one)
     for pair in one.losses:
         yield _loss_change(one, pair)

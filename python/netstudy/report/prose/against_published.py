@@ -205,8 +205,8 @@ def _off_zero(found: PanelResult) -> Iterator[Sentence]:
     ]
     if parts:
         yield say(
-            "Where the published value is zero, no error in percent tells of the study’s own: "
-            "{rows}.",
+            "Where the published value is zero, an error in percent is undefined; the study’s own "
+            "values there: {rows}.",
             rows=join(parts),
         )
 
@@ -246,8 +246,8 @@ def implied_sentences(found: Sequence[ImpliedSize], here: Here) -> Iterator[Sent
             continue
         source = f"|{here} − published| ÷ published, {metric.name} at the implied size"
         yield say(
-            "The published times of {level} are those of {low} to {high} by the other sizes; "
-            "there the {here} {metric} is off by {error} at most.",
+            "The published times of {level} would fit a size of {low} to {high} by the law of the "
+            "other sizes; for that size the {here} {metric} is off by {error} at most.",
             level=Name(full_level(factor, level)),
             low=_size(min(sizes), "smallest implied size"),
             high=_size(max(sizes), "largest implied size"),
@@ -263,8 +263,8 @@ def _size(size_bytes: float, source: str) -> Number:
 
 def _order(order: OrderAgreement, here: Here) -> Sentence:
     return say(
-        "{level} and {base} stand in the published order in {same} of the {n} rows in which "
-        "both the values published and those {here} differ clearly.",
+        "{level} and {base} are in the published order in {same} of the {n} rows in which both the "
+        "published and the {here} values differ clearly.",
         here=Name(here),
         level=level_name(order.level),
         base=level_name(order.base),
@@ -347,8 +347,8 @@ def _resent(found: PanelResult, agreements: Sequence[Agreement]) -> Iterator[Sen
     here = found.causes.retransmissions_per_drop
     if parts and here is not None:
         yield say(
-            "Retransmissions a dropped packet: {parts} as published, {here} here. Fewer than one "
-            "would mean data that were lost and never sent again.",
+            "Retransmissions per dropped packet: {parts} as published, {here} here. Fewer than one "
+            "would mean that lost data were never retransmitted.",
             parts=join(parts),
             here=plain(here, 2, "", "retransmissions ÷ dropped packets, sums over all cells"),
         )
@@ -370,8 +370,8 @@ def fitted_note(fitted: Mapping[str, Sequence[str]]) -> Sentence | None:
         for name, figures in fitted.items()
     ]
     return say(
-        "{n} figures of the hardware profiles were fitted on data: {parts}. The appendix says on "
-        "which. Where these are the published values themselves, agreement with them is no "
+        "{n} figures of the hardware profiles were fitted to data, which the appendix names: "
+        "{parts}. Where the data are the published values themselves, agreement with them is no "
         "independent evidence.",
         n=count(sum(len(f) for f in fitted.values()), "figures whose source is “fitted”"),
         parts=join(parts),

@@ -144,7 +144,7 @@ def _accounts(found: PanelResult) -> Iterator[Sentence]:
         several = len(_waiting(found)) > 1 and _shared(found)
         each = f" at each level of {found.panel.series}" if several else ""
         yield say(
-            "The delay is the time beyond what the wire needs for all bytes; each share is the "
+            "The delay is the time beyond the transmission time of all bytes; each share is the "
             "median of the cells in which some {noun} waits{each}.",
             noun=Name(found.workload.counted.noun),
             each=Name(each),
@@ -290,12 +290,12 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
 
 
 def limits(samples: str) -> Sentence:
-    """How much a test in each scope can show. `samples` is what a test inside one cell compares,
-    such as iterations."""
+    """How much a test in each scope can show. `samples` are the items that a test inside one cell
+    compares, such as iterations."""
     return say(
-        "What this can show: between the {samples} of one cell only chance differs, so that look "
-        "is the strongest; along the other factor that factor itself drives both sides, so that "
-        "look is the weakest. "
-        "None of them replaces an experiment that changes one cause alone.",
+        "How much these tests show: between the {samples} of one cell only chance differs, so "
+        "tests inside a cell are the strongest evidence; along the other factor, that factor "
+        "itself changes both cause and effect, so tests along it are the weakest. No test replaces "
+        "an experiment that changes only one cause.",
         samples=Name(samples),
     )

@@ -141,14 +141,15 @@ def _rule(case: CaseResult, margin_pct: float | None) -> Iterator[Sentence]:
     assert growth is not None, "the factor of a loop grows"
     confirm = count(growth.confirm, "levels without gain that end the growth")
     noise = (
-        Name("what two series of identical runs would differ by")
+        Name("the difference to expect between two series of identical runs")
         if margin_pct is None
         else plain(margin_pct, 1, "%", "the study's noise, of the value at the last gain")
     )
     yield say(
-        "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A gain is "
-        "{metric} better than at the last gain by more than the noise, {noise}. Levels that are in "
-        "proportion to the load, or that still rise, are undecided and do not count.",
+        "The factor {factor} grows, level after level, until {confirm} {bring} no gain. A level "
+        "gains if its {metric} is better than at the last gain by more than the noise, {noise}. A "
+        "level with a value in proportion to the load, or with a value that still rises, is "
+        "undecided and does not count.",
         factor=Name(factor.name),
         confirm=say(
             "{n} {noun}", n=confirm, noun=Name("level" if growth.confirm == 1 else "levels")

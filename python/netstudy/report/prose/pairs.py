@@ -160,7 +160,7 @@ def pooled_sentence(pair: PairEffect) -> Iterator[Sentence]:
 
 
 def inseparable_sentence(one: Inseparable) -> Sentence:
-    """The difference of levels that differ in several things, credited to none of them alone."""
+    """Levels that differ in several things, so that no single thing explains their difference."""
     so = "two of their effects may cancel out" if one.is_equal else "a difference belongs to {all}"
     how = "{things} always change together" if one.are_factors else "{a} and {b} differ in {things}"
     return say(

@@ -48,7 +48,7 @@ def moved_losses(found: PanelResult, base: PanelResult) -> Iterator[Sentence]:
     before = {one.level: one.ring_share_pct for one in base.causes.signals}
     parts = [
         say(
-            "{share} of all that is lost{on} ({there}: {old})",
+            "{share} of all lost packets{on} ({there}: {old})",
             share=_ring_share(share),
             on=_on(found.panel, one.level),
             there=_held_apart(base.panel, found.panel),
@@ -73,7 +73,7 @@ def _share(one: Signals) -> Sentence:
     share = one.ring_share_pct
     if share is None:
         return NOTHING
-    return say(" ({share} of all that are lost)", share=_ring_share(share))
+    return say(" ({share} of all lost packets)", share=_ring_share(share))
 
 
 def _ring_share(share_pct: float) -> Number:
@@ -93,8 +93,8 @@ def pauses(found: PanelResult) -> Iterator[Sentence]:
             ),
         )
         yield say(
-            "PAUSE frames and dropped packets a run: {parts}; whoever sends through a paused port "
-            "waits, for whatever receiver (head-of-line blocking).",
+            "PAUSE frames and dropped packets a run: {parts}; a paused port delays all frames "
+            "behind it, whatever their receiver (head-of-line blocking).",
             parts=join(parts),
         )
 
@@ -141,11 +141,11 @@ def probes(found: PanelResult) -> Iterator[Sentence]:
     repairing = [one for one in found.causes.signals if one.probe_repairs]
     drops_nothing = all(one.switch_drops == 0 and one.ring_drops == 0 for one in repairing)
     yield say(
-        "Tail loss probes that TCP took for the repair of a loss: {parts}{late}.",
+        "Tail loss probes that TCP counted as repairs of a loss: {parts}{late}.",
         parts=join(parts),
         late=say(
-            "; neither switches nor receive rings dropped anything there, so what they repeated "
-            "was probably only late"
+            "; neither switches nor receive rings dropped anything there, so the repeated segments "
+            "were probably only late"
         )
         if drops_nothing
         else NOTHING,

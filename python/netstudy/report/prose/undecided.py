@@ -1,4 +1,4 @@
-"""What is known of pairs of levels whose verdict is undecided, in sentences."""
+"""Pairs of levels with an undecided verdict, in sentences."""
 
 from __future__ import annotations
 

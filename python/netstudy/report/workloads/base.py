@@ -141,10 +141,10 @@ def probing(runs: Sequence[Run]) -> Iterator[Sentence]:
         return
     idle = lasting(runs, "idle", "request")
     yield say(
-        "Beside it a small request is due each {every} between every pair, on a connection of its "
-        "own{idle}.",
+        "In addition, a small request is due each {every} between every pair, on a connection of "
+        "its own{idle}.",
         every=duration_range([probe.every_ns for probe in probes], "probe of the plan"),
         idle=say("")
         if idle is None
-        else say("; for {idle} before the workload begins it is alone", idle=idle),
+        else say("; for {idle} before the workload begins, nothing else is sent", idle=idle),
     )

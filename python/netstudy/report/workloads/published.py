@@ -46,17 +46,17 @@ def _methods(result: StudyResult) -> list[Sentence]:
         say(
             "Every value is taken from the source as it is printed. Where a cell has several "
             "repetitions, its value is their mean and its interval Student’s at {level}, with at "
-            "least the variance of rounding. Of the error of a value that was not repeated only "
-            "its rounding is known: it has no interval.",
+            "least the variance of rounding. A value without repetitions has no interval, because "
+            "only its rounding is known.",
             level=plain(100 * CONFIDENCE, 0, "%", "confidence of all intervals"),
         ),
         say(
             "A level is compared with the base by the ratio of their values. Without repetitions "
-            "two values are “different” where they are further apart than the noise threshold "
-            "allows, and “same” where they are not, both beyond what one unit of the last digit "
-            "could change; how far another run would differ is not known. With repetitions the "
-            "tests are those of runs: two one-sided tests for “same”, and two for “different”, "
-            "judged at {alpha} after Holm’s correction inside the table.",
+            "two values are “different” if they differ by more than the noise threshold, and "
+            "“same” if they do not, provided that one unit of the last digit could not change "
+            "this; run-to-run variation is unknown. With repetitions the tests are as for runs: "
+            "two one-sided tests for “same”, and two for “different”, judged at {alpha} after "
+            "Holm’s correction inside the table.",
             alpha=plain(ALPHA, 2, "", "level of all tests"),
         ),
         *margin_sentence(result),
@@ -77,8 +77,8 @@ def _provenance(result: StudyResult) -> Sentence:
 
 def _single(cells: int, total: int) -> Sentence:
     return say(
-        "{n} of {total} cells have one published value: its rounding is known, and how far another "
-        "run would differ is not.",
+        "{n} of {total} cells have one published value: its rounding is known, and run-to-run "
+        "variation is unknown.",
         n=count(cells, "cells with one published value"),
         total=count(total, "cells"),
     )

@@ -63,7 +63,7 @@ def _when(works: Sequence[Request]) -> Sentence:
     )
     pauses = sorted({work.think_ns for work in works} - {0})
     return say(
-        "{n} of a connection may wait for an answer, and the next one follows an answer{think} "
+        "a connection has at most {n} outstanding, and the next one follows an answer{think} "
         "(closed loop)",
         n=waiting,
         think=say(" after {pause}", pause=Name(texts(map(duration_text, pauses))))

@@ -69,7 +69,8 @@ def _description(runs: Sequence[Run]) -> list[Sentence]:
         *_procedure(runs),
         say(
             "A page element is one answer of HTTP, a transaction one operation. Response times "
-            "count from when something was due, service times from when its request was sent."
+            "count from the time at which an operation or a request was due, service times from "
+            "the time at which its request was sent."
         ),
         *_one_observation(works),
     ]
@@ -144,7 +145,7 @@ def _tiers(works: Sequence[Transactions]) -> Iterator[Sentence]:
 
 def _place_of_data(brokerage: Brokerage) -> str:
     if brokerage.existing is not None:
-        return "in a server that was there before"
+        return "in an existing server"
     return _DATA[brokerage.data]
 
 
@@ -364,7 +365,10 @@ def _operations(rows: Sequence[CellRow], table_id: str) -> Iterator[Table]:
             Group("Page elements"),
             Group("Response time", "ms", columns=("mean", *(name for name, _ in _PERCENTILES))),
         )
-        caption = say("Operations where most are done{where}", where=_in(where))
+        caption = say(
+            "Operations of the cell with the most transactions a second{where}",
+            where=_in(where),
+        )
         yield Table(table_id, caption, groups, tuple(lines))
 
 

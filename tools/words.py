@@ -6,8 +6,8 @@ Prints each hit below the paths, or in the whole repository; the exit code is 1 
 or, with `--at-most N`, if there are more than N. `--count` prints the number of hits of each phrase
 instead. A sentence is hard to read if its subject is a clause without a noun ("what stands there"),
 or if it describes a common thing by a phrase that only this project uses ("is told of"). The
-report's sentences are checked where they are written, in `report`; pages that hold them are left out:
-its templates, and the text between the markers of a study's README.
+report's sentences are checked where they are written, in `report`. The pages that hold them are
+left out: its templates, and the text between the markers of a study's README.
 """
 
 from __future__ import annotations

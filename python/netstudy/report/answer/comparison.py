@@ -102,8 +102,11 @@ def _equal(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
 
 
 def _who(panel: Panel, table: VerdictTable) -> Sentence:
-    """The level that wins at most values of x, and these values."""
-    first, second = sorted((table.level, table.base), key=lambda level: -len(table.won_by(level)))
+    """Where the level is better than the base, and where worse; or, if it is better nowhere, where
+    the base is."""
+    first, second = table.level, table.base
+    if not table.won_by(first):
+        first, second = second, first
     won, lost = table.won_by(first), table.won_by(second)
     if not won:  # neither a higher nor a lower value is better
         different = table.with_outcome("different")

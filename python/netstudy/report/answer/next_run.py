@@ -43,7 +43,7 @@ def _of_comparisons(result: StudyResult) -> Sentence | None:
             return None
         wanted = have + max(known)
     return say(
-        "run it again with {option} to decide what is too close to call.",
+        "repeat the run with {option}, to decide the comparisons that are too close to call.",
         option=Name(f"--set replicates={wanted}", code=True),
     )
 

@@ -47,13 +47,20 @@ class BottleneckPage(ConclusionPage[Bottlenecks]):
         wanted = next((kind for kind, words in _RESOURCES.items() if clause.has(words)), None)
         if wanted is None:
             return None
-        return whole(
-            None if one.limit is None else wanted in one.limit.name for one in drawn.limits
-        )
+        return whole(_is_limit(wanted, one) for one in drawn.limits)
 
     def tables(self, drawn: Bottlenecks, found: Concluded, key: str) -> Iterator[Table]:
         """The candidates."""
         yield _table(found, drawn.limits, key)
+
+
+def _is_limit(wanted: str, one: Limits) -> bool | None:
+    """Whether a resource is the limit at a setting; None: it may be."""
+    if one.limit is not None:
+        return wanted in one.limit.name
+    own = [candidate for candidate in one.candidates if wanted in candidate.name]
+    is_ruled_out = bool(own) and all(each.state == "not at its limit" for each in own)
+    return False if is_ruled_out else None
 
 
 def _sentences(found: Sequence[Limits]) -> Iterator[Sentence]:

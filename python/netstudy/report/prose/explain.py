@@ -284,7 +284,6 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
         signals.pauses(found),
         _timeout_cost(found),
         signals.marks(found),
-        signals.probes(found),
     )
     return list(islice(chain_of(*each), SUMMED_UP))
 

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from netstudy.report.prose.summary import summary
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.report.answer import answer
 from netstudy.store import Folder
 from tests.cli.conftest import CHECKOUT, INCAST, Netstudy, Outcome
 
@@ -87,7 +87,7 @@ def test_the_verdict_follows_from_noise_and_rounding(published: Folder) -> None:
     assert outcomes[4] == ("different", "arista-7124s")
     assert outcomes[5] == ("different", "nexus-5010")
     assert [(c.after, c.before) for c in table.crossovers] == [(4, 5)]
-    said = " ".join(str(point) for one in summary(result) for point in one.sentences)
+    said = " ".join(map(str, answer(result)))
     assert "nexus-5010 overtakes arista-7124s at 5\u00a0servers." in said
     assert "4.10 times faster" in said
 

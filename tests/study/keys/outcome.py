@@ -68,6 +68,7 @@ _REFERENCE = {
     "columns": {"ms": {"metric": "completion_ms_mean"}},
 }
 _PUBLISHED = changed(ASKED, {"reference": _REFERENCE})
+_TOTAL = changed(_PUBLISHED, {"reference.columns.ms.metric": "switch@client.port_drops"})
 _EXPLAINED = changed(_PUBLISHED, {"reference.explained": [{"because": "Other cables."}]})
 _BY_ROW = changed(
     _PUBLISHED,
@@ -241,6 +242,7 @@ OUTCOME = {
         **examples(refused, _EXPECTED, "expect.0", {"higher": "good_mbps", "same": "good_mbps"}),
     },
     "Reference": {
+        **examples(in_report, _TOTAL, "reference", {"measured": "6 s", "counted": 1000}),
         **examples(
             in_published_plan,
             _PUBLISHED,

@@ -19,9 +19,6 @@ class Drawn(ABC, Generic[AskedT]):
 
     kind: ClassVar[type[Conclusion]]
     """The keys that ask for this conclusion."""
-    is_by_change: ClassVar[bool] = False
-    """Whether the conclusion rests on what happened when one part was replaced. That is stronger
-    evidence of a limit than an observed load."""
 
     @classmethod
     @abstractmethod

@@ -79,7 +79,6 @@ class Substituted(Drawn[Substitution]):
     """The effect of each level that replaces the base."""
 
     kind = Substitution
-    is_by_change = True
     replaced: tuple[Replaced, ...]
     bundles: tuple[Bundle, ...]
 

@@ -32,16 +32,6 @@ class Place:
     """Whether `lines` are all ports of the node, so that counters of the whole node apply."""
 
 
-def kind_of(network: Network, name: str) -> Kind | None:
-    """The kind of node, link or machine that a name stands for in a network; None: nothing has that
-    name."""
-    if name in (LINK, MACHINE):
-        return "link" if name == LINK else "machine"
-    if any(switch.name == name for switch in network.switches):
-        return "switch"
-    return "host" if next(_endpoints(network, name), None) else None
-
-
 def places(network: Network, scope: Scope) -> list[Place]:
     """The nodes of a scope. If the scope names a neighbour, only their ports towards it, without
     nodes that have no such port."""

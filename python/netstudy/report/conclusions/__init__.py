@@ -68,12 +68,6 @@ def sentences_of(found: Concluded) -> list[Sentence]:
     return list(page.sentences(found.drawn, found))
 
 
-def headline_of(found: Concluded) -> Sentence:
-    """The finding of a conclusion in one sentence."""
-    page = _OF[type(found.asked)]
-    return page.not_drawn(found.asked) if found.drawn is None else page.headline(found.drawn, found)
-
-
 def conclusion_tables(result: StudyResult) -> Iterator[Table]:
     """The tables of each conclusion, in the order of the study."""
     for number, found in enumerate(result.concluded, start=1):

@@ -31,10 +31,6 @@ class ConclusionPage(ABC, Generic[DrawnT]):
     def sentences(self, drawn: DrawnT, found: Concluded) -> Iterator[Sentence]:
         """The findings, the weightiest first."""
 
-    def headline(self, drawn: DrawnT, found: Concluded) -> Sentence:
-        """The finding in one sentence."""
-        return next(self.sentences(drawn, found))
-
     def truth(self, drawn: DrawnT, clause: Clause) -> Truth | None:
         """The answer to a question of yes or no; None if this kind gives none."""
         first = drawn.compared[:1]

@@ -256,6 +256,7 @@ GOLDENS: dict[str, Golden] = {
         times(lambda variant, servers: VARIANTS[variant] * servers),
         levels=("variant B", "variant A", "sw", "mtu", "variant A", "variant B"),
         numbers=(percent(VARIANTS["A"], VARIANTS["B"]),),
+        begins="Yes",
     ),
     "undecided": Golden(
         incast(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from netstudy.analysis.starving import starving
 
+from netstudy.analysis.starving import starving
 from netstudy.analysis.study_result import analyse
 from netstudy.analysis.workloads.transactions import ETR, RESPONSE
 from netstudy.cli import invoke

@@ -430,7 +430,7 @@ def test_a_plan_has_the_metrics_of_its_groups_switches_links_and_machine() -> No
     [
         ("app.cpu_pct", "CPU of app"),
         ("app@client.send_mbps_p99", "99th percentile of the traffic sent of app towards client"),
-        ("switch@a.port_in_mbps in warm-up", "Traffic in of switch towards a, warm-up"),
+        ("switch@a.port_in_mbps in warm-up", "Incoming traffic of switch towards a, warm-up"),
     ],
 )
 def test_a_metric_says_what_where_and_when(name: str, title: str) -> None:

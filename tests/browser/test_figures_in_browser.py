@@ -125,7 +125,7 @@ def changes(figure: Locator, act: Callable[[], object]) -> None:
 
 
 KINDS = {
-    "two factors in panels": ("key-figure-completion", "heat", "winners-buffer", "-box", "-ecdf"),
+    "two factors in panels": ("figure-completion", "heat", "winners-buffer", "-box", "-ecdf"),
     "timeouts": ("figure-goodput", "-histogram", "-samples-over-time"),
 }
 

@@ -117,7 +117,7 @@ def test_it_says_no_error_and_asks_nobody(page: Page, opened: Opened, report: Pa
 def test_every_figure_is_drawn(page: Page, viewport: dict[str, int]) -> None:
     page.set_viewport_size(viewport)  # type: ignore[arg-type]  # a plain dict will do
     figures = page.locator("figure").all()
-    assert len(figures) == 15
+    assert len(figures) == 14
     for figure in figures:
         (box,) = figure.evaluate(BOXES)  # at one instant: a figure may become live meanwhile
         assert box["width"] > 250
@@ -127,7 +127,7 @@ def test_every_figure_is_drawn(page: Page, viewport: dict[str, int]) -> None:
 
 def test_every_chart_holds_its_points(page: Page) -> None:
     charts = page.locator("figure:has(.sideways)").all()
-    assert len(charts) == 13
+    assert len(charts) == 12
     assert all(chart.evaluate(SHAPES) >= 2 for chart in charts)
     points = [chart.evaluate(POINTS) for chart in charts]
     assert sum(count >= 7 for count in points) >= 9, "all but an ECDF and bars have points"

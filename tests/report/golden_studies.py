@@ -220,6 +220,7 @@ GOLDENS: dict[str, Golden] = {
         loads(_going_on),
         levels=("8 clients",),
         numbers=(EACH_MBPS / 4 * 8 * PAYLOAD,),
+        is_open=True,
     ),
     "substitution": Golden(
         downloads(
@@ -256,7 +257,6 @@ GOLDENS: dict[str, Golden] = {
         times(lambda variant, servers: VARIANTS[variant] * servers),
         levels=("variant B", "variant A", "sw", "mtu", "variant A", "variant B"),
         numbers=(percent(VARIANTS["A"], VARIANTS["B"]),),
-        begins="Yes",
     ),
     "undecided": Golden(
         incast(

@@ -37,7 +37,7 @@ def drawn(folder: Path, figure: str, factors: str = "") -> Document:
 
 
 def only(doc: Document) -> tuple[Figure, Drawn]:
-    (figure,) = doc.cases[0].drawn.figures
+    (figure,) = [one for one in doc.cases[0].drawn.figures if one.name.startswith("figure-")]
     assert isinstance(figure.source, Drawn)
     for size in (charts.WIDE, charts.NARROW):
         ElementTree.fromstring(charts.svg(figure.source, size))

@@ -73,7 +73,7 @@ def test_the_report_has_a_row_a_requirement(
     files = write_report(made, required, tmp_path)
     page, markdown = files.html.read_text(), files.md.read_text().replace("\u00a0", " ")
     assert '<table id="requirements"' in page
-    assert "**What the study requires**" in markdown
+    assert "**Requirements of the study**" in markdown
     (missed,) = (line for line in markdown.splitlines() if "| missed |" in line)
     assert missed.startswith("| completion_ms_mean &lt; 1 ms | every cell | missed | 2 |")
     assert missed.endswith("| servers=4 |")

@@ -80,7 +80,7 @@ def test_clients_per_link_come_with_their_derivation_and_range(published: StudyR
 def test_sinks_are_compared_at_each_number_of_clients_and_pooled(published: StudyResult) -> None:
     """63 ÷ 292, 184 ÷ 440, and the root of their product."""
     tables = {str(table.caption): table for table in conclusion_tables(published)}
-    rows = tables["Traffic in at switch@server: disk ÷ null"].rows
+    rows = tables["Incoming traffic of switch towards server: disk ÷ null"].rows
     assert [str(row[3]) for row in rows] == ["0.216", "0.418", "0.300"]
 
 

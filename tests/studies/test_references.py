@@ -51,8 +51,12 @@ def test_without_a_link_of_the_causal_chain_nothing_is_said_of_one(ethernet: Doc
 
 def test_what_was_observed_is_said_of_each_held_level_in_turn(ethernet: Document) -> None:
     said = [str(one).replace("\u00a0", " ") for one in ethernet.answer]
-    assert said[0].startswith("At rate 500: Network traffic at app@client from 31 to 64 bits: 746")
-    assert said[1].startswith("At rate 600: Network traffic at app@client from 31 to 64 bits: 770")
+    assert said[0].startswith(
+        "At rate 500: Network traffic of app towards client from 31 to 64 bits: 746"
+    )
+    assert said[1].startswith(
+        "At rate 600: Network traffic of app towards client from 31 to 64 bits: 770"
+    )
 
 
 def test_the_command_that_makes_the_report_again_leaves_out_the_same_parts(

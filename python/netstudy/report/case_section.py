@@ -71,7 +71,7 @@ def case_sections(result: StudyResult) -> Iterator[CaseSection]:
 def key_figure(result: StudyResult, cases: Sequence[CaseSection]) -> Figure | None:
     """The figure next to the answer: one that shows the answer's metric, if possible of a case
     that shows a difference."""
-    worth, metric = [case.name for case in worth_a_figure(result)], key_metric(result)
+    worth, metric = [case.name for case in worth_a_figure(result)], key_metric(result, result.cases)
     drawn = [
         (case.name, figure)
         for case, section in zip(result.cases, cases, strict=True)
@@ -102,7 +102,7 @@ def _case(case: CaseResult, index: int, result: StudyResult) -> CaseSection:
         if page.tables
         else (),
         own_heading=page.tables_heading,
-        drawn=case_figures(case, result, prefix, key_metric(result)),
+        drawn=case_figures(case, result, prefix, key_metric(result, [case])),
         reference_figures=tuple(reference_figures(case, prefix)),
         panels=tuple(
             panel_section(

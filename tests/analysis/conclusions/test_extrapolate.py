@@ -287,5 +287,5 @@ def test_ratios_are_tabled_at_each_setting_and_over_all(tmp_path: Path) -> None:
     asked = "[{compare: sink, on: switch@server.port_in_mbps}]"
     result = concluding(tmp_path, asked, loads, clients="[1, 2]")
     (table,) = conclusion_tables(result)
-    assert str(table.caption) == "Traffic in of switch towards server: disk ÷ null"
+    assert str(table.caption) == "Incoming traffic of switch towards server: disk ÷ null"
     assert [str(row[3]) for row in table.rows] == ["0.250", "0.360", "0.300"]

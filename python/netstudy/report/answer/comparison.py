@@ -43,8 +43,9 @@ from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.wire import Level, Treatment
 
 
-def two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
-    """Two levels compared at each value of x."""
+def two_levels(found: PanelResult, table: VerdictTable, *, keeps_order: bool) -> Iterator[Sentence]:
+    """Two levels compared at each value of x. `keeps_order`: sentences are about the level that the
+    question of yes or no names first, not about the better one."""
     rows = [row for row in table.rows if row.difference is not None]
     if not rows and any(row.lacking is not None for row in table.rows):
         yield say("{why}.", why=why_no_verdict(table))
@@ -60,7 +61,7 @@ def two_levels(found: PanelResult, table: VerdictTable) -> Iterator[Sentence]:
         yield from _equal(found.panel, table)
         yield from _open(found.panel, table)
         return
-    yield _who(found.panel, table)
+    yield _who(found.panel, table, keeps_order=keeps_order)
     yield _how_much(found, table, _largest(table, decided))
     yield from _open(found.panel, table)
 
@@ -101,11 +102,12 @@ def _equal(panel: Panel, table: VerdictTable) -> Iterator[Sentence]:
         )
 
 
-def _who(panel: Panel, table: VerdictTable) -> Sentence:
-    """Where the level is better than the base, and where worse; or, if it is better nowhere, where
-    the base is."""
+def _who(panel: Panel, table: VerdictTable, *, keeps_order: bool) -> Sentence:
+    """Where one level is better, and where worse. `keeps_order`: the sentence is about the level,
+    not the base, if it is better anywhere; else about the one that is better at most places."""
     first, second = table.level, table.base
-    if not table.won_by(first):
+    wins, losses = len(table.won_by(first)), len(table.won_by(second))
+    if not wins or (losses > wins and not keeps_order):
         first, second = second, first
     won, lost = table.won_by(first), table.won_by(second)
     if not won:  # neither a higher nor a lower value is better

@@ -159,7 +159,8 @@ def _about(
     come first; for the only clause of a question whose subject has no source, or is unknown, all
     sources."""
     truths = {id(one): one.truth(clause, result) for one in sources}
-    found = [one for one in sources if one.subject == clause.subject or truths[id(one)]]
+    subject = clause.subject
+    found = [one for one in sources if (subject and one.subject == subject) or truths[id(one)]]
     found.sort(key=lambda one: (truths[id(one)] in (None, "Not decided"), one.is_open))
     return found or (list(sources) if len(asked) == 1 else [])
 
@@ -215,10 +216,11 @@ def _compared(
         yield from map(inseparable_sentence, together)
         return
     whole = result.effects_in(case)
+    is_polar = any(clause.is_polar for clause in clauses(result.question))
     if len(tables) == 1 or len(case.layout.factors) == 1 or whole is None:
         for table in tables:
             found = next(one for one in case.panels if table in one.verdicts)
-            yield from comparison.two_levels(found, table)
+            yield from comparison.two_levels(found, table, keeps_order=is_polar)
     elif result.comparing is not None:
         yield from comparison.many_levels(result.comparing.factor, whole)
 
@@ -250,9 +252,9 @@ def _load(case: CaseResult) -> str | None:
     return case.layout.x if any(found.panel.x_numeric for found in case.panels) else None
 
 
-def key_metric(result: StudyResult) -> Metric:
-    """The metric that the answer is about: that of the first finding."""
-    sources = [one for case in result.cases for one in _sources(result, case)]
+def key_metric(result: StudyResult, cases: Iterable[CaseResult]) -> Metric:
+    """The metric that the answer about these test cases is about: that of the first finding."""
+    sources = [one for case in cases for one in _sources(result, case)]
     asked = clauses(result.question)
     first = next((one for clause in asked for one in _about(clause, sources, asked, result)), None)
     if first is None or first.concluded is None or first.concluded.drawn is None:

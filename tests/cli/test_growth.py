@@ -65,23 +65,27 @@ def test_clients_grow_until_the_link_is_full(growing: Path, netstudy: Netstudy) 
     (folder,) = Results(Path("results")).folders()
     told = json.loads(netstudy("status", "--json").out)
     assert [one["at"] for one in told["growth"]] == [{"direction": "get"}, {"direction": "put"}]
-    for one in told["growth"]:
-        assert [step["level"] for step in one["tried"]] == [1, 2, 3, 4]
+    tried = [len(one["tried"]) for one in told["growth"]]
+    for one, number in zip(told["growth"], tried, strict=True):
+        # The level after the last gain may still rise a little, so that it decides nothing.
+        assert 4 <= number <= 5
+        assert [step["level"] for step in one["tried"]] == list(range(1, number + 1))
         values = [step["value"] for step in one["tried"]]
         assert values[1] == pytest.approx(2 * values[0], rel=0.03)
         assert values[2] == pytest.approx(values[3], rel=0.02)
         assert 90 < values[3] < 100
         assert one["ending"] == "no gain"
-    assert told["rounds"] == 4
+    rounds, runs = max(tried), 2 * sum(tried)
+    assert told["rounds"] == rounds
     assert "round 4: 4 runs to do, 12 are there" in outcome.err
     assert "With direction=get: goodput is best at" in outcome.out
     assert folder.changed_since_sealed() == []
-    assert "rounds/4.json" in json.loads((folder.path / "DONE").read_text())["files"]
+    assert f"rounds/{rounds}.json" in json.loads((folder.path / "DONE").read_text())["files"]
     assert "How clients grew" in (folder.path / "report.md").read_text()
     rows = netstudy("export", "--csv").out.splitlines()
-    assert len(rows) == 1 + 8
+    assert len(rows) == 1 + sum(tried)
     assert netstudy("compare", folder.path, folder.path).code == 0
-    assert "16/16" in netstudy("ls").out
+    assert f"{runs}/{runs}" in netstudy("ls").out
 
 
 def test_a_plan_tells_of_the_first_round_and_of_the_most(growing: Path, netstudy: Netstudy) -> None:

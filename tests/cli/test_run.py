@@ -126,7 +126,7 @@ def test_json_names_the_folder_the_report_and_the_findings(study: Path, netstudy
     assert told["folder"] == str(folder.path)
     assert told["runs"] == {"ok": 4, "failed": 0, "invalid": 0}
     assert Path(told["report"]["html"]).is_file()
-    assert told["summary"]
+    assert told["answer"]["sentences"]
 
 
 def test_results_go_where_they_are_told_to(

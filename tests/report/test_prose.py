@@ -115,7 +115,7 @@ def test_a_level_is_ahead_throughout_only_if_it_is_ahead_everywhere(
         servers='"${servers}"',
     )
     result = analyse(from_text(tmp_path, text, made))
-    first, *_ = two_levels(result.cases[0].panels[0], table_of(result, keeps_order=False))
+    first, *_ = two_levels(result.cases[0].panels[0], table_of(result), keeps_order=False)
     assert ("throughout" in str(first)) is not is_equal_at_two
 
 

@@ -72,6 +72,6 @@ def test_an_empty_environment_answers_a_question(wheel: Path, tmp_path: Path) ->
 
     assert "release build for x86_64-linux-musl" in netstudy("--version")
     netstudy("init", "mine", "--like", "compare")
-    assert "dctcp is faster than cubic throughout" in netstudy("run", "mine")
+    assert "completion time is shorter with dctcp than with cubic" in netstudy("run", "mine")
     netstudy("init", "published", "--from", "gigabit")
     assert netstudy("validate", "published").startswith("published: ok")

@@ -74,7 +74,9 @@ def test_clients_per_link_come_with_their_derivation_and_range(published: StudyR
     assert text.startswith("One link would serve 10 clients: 1 Gbit/s × 0.987 ")
     assert "= 987 Mbit/s, ÷ 92.0 Mbit/s a client as measured with 2 clients = 10.73," in text
     assert "Range: 10 to 15, over the numbers of clients measured;" in text
-    assert "762.0 Mbit/s (sink=null, daemon=copying, clients=4), is that of 8.3 such" in text
+    assert (
+        "762.0 Mbit/s (sink=null, daemon=copying, clients=4), is the throughput of 8.3 such" in text
+    )
 
 
 def test_sinks_are_compared_at_each_number_of_clients_and_pooled(published: StudyResult) -> None:
@@ -131,8 +133,9 @@ def test_fitted_rates_are_within_2_pct_and_two_clients_are_predicted_within_20(
         assert abs(error) < most_pct
 
 
-def test_the_simulated_plateau_is_the_servers_packet_cpus(simulated: StudyResult) -> None:
-    assert "grows up to 5 clients" in said(simulated, "Plateau")
+def test_the_simulated_server_still_gains_at_seven_clients(simulated: StudyResult) -> None:
+    """Each further client adds 1 to 2 %: less than the noise, but they add up."""
+    assert "still grows at 7 clients" in said(simulated, "Plateau")
     text = said(simulated, "Bottleneck")
-    assert text.startswith("The limit is the packet CPU of server: ")
-    assert "and ruled out: link from server to switch" in text
+    assert text.startswith("The bottleneck is not decided")
+    assert "the fullest is the packet CPU of server (9" in text

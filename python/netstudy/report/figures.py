@@ -153,7 +153,8 @@ def case_figures(case: CaseResult, result: StudyResult, key: str, needed: Metric
                     told.add("over-time")
             notes += asked.notes
     figures = [figure for _, figure in sorted(found, key=lambda pair: pair[0])]
-    if not any(needed.name in figure.metrics for figure in figures):
+    is_asked = any(shown.metric == needed for shown in result.figures)
+    if not is_asked and not any(needed.name in figure.metrics for figure in figures):
         own = _metric_figure(case, ShownFigure(needed), key, result.margin_pct)
         figures = [*([] if own is None else [own]), *figures]
     figures += _curve_figures(case, key, told)

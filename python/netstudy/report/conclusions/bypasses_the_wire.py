@@ -11,6 +11,7 @@ from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.numbers import full_level, level_text, measured, significant_text
+from netstudy.report.prose.words import at_held
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.wire import Level
@@ -23,9 +24,9 @@ class BypassPage(ConclusionPage[Crossings]):
 
     kind = Crossings
 
-    def sentences(self, drawn: Crossings, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+    def sentences(self, drawn: Crossings, found: Concluded) -> Iterator[Sentence]:
         """The verdict on each placement."""
-        return crossing_sentences(drawn)
+        return (at_held(found.at, sentence) for sentence in crossing_sentences(drawn))
 
     def tables(self, drawn: Crossings, found: Concluded, key: str) -> Iterator[Table]:  # noqa: ARG002
         """The placements, if there are several."""

@@ -89,8 +89,13 @@ def in_panel(panel: Panel) -> Sentence:
 
 def in_words(panel: Panel, sentence: Sentence) -> Sentence:
     """The sentence, preceded by the levels that its panel holds: "At buffer 2 MB: …"."""
-    held = [Name(full_level(factor, level)) for factor, level in panel.fixed.items()]
-    return say("At {held}: {text}", held=join(held), text=sentence) if held else sentence
+    return at_held(panel.fixed, sentence)
+
+
+def at_held(held: Treatment, sentence: Sentence) -> Sentence:
+    """The sentence, preceded by levels that are held: "At buffer 2 MB: …"."""
+    names = [Name(full_level(factor, level)) for factor, level in held.items()]
+    return say("At {held}: {text}", held=join(names), text=sentence) if names else sentence
 
 
 def held_levels(held: Treatment) -> Sentence:

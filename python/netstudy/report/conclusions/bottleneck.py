@@ -58,6 +58,8 @@ def _is_limit(wanted: str, one: Limits) -> bool | None:
     """Whether a resource is the limit at a setting; None: it may be."""
     if one.limit is not None:
         return wanted in one.limit.name
+    if one.grows:  # with more load, a resource with room to spare may be full
+        return None
     own = [candidate for candidate in one.candidates if wanted in candidate.name]
     is_ruled_out = bool(own) and all(each.state == "not at its limit" for each in own)
     return False if is_ruled_out else None

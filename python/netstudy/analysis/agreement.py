@@ -146,7 +146,7 @@ class OrderedRow:
 
     @property
     def is_reversed(self) -> bool:
-        """Whether the study has the other order."""
+        """True if the study orders the two levels the other way round than the publication."""
         return self.published_higher != self.own_higher
 
 

@@ -1,4 +1,4 @@
-"""Whether runs depend on the runs before them, judged from the order of the replicates.
+"""A test of dependence between successive replicates, from their order.
 
 Verdicts and intervals assume independent runs. If a cell's runs are alike because they follow each
 other (a cache that fills, a machine that warms up, neighbours on a shared host), its replicates

@@ -13,7 +13,7 @@ p values of interactions are adjusted separately.
 
 An effect over all contexts describes them only if no context has the opposite effect, and no other
 factor changes it by more than its own size. Else the simple effects at each level of that factor
-are to be told instead (Montgomery, 5.3.1: a large interaction masks main effects).
+replace it (Montgomery, 5.3.1: a large interaction masks main effects).
 
 See Montgomery, Design and Analysis of Experiments, chapter 5.
 """

@@ -221,7 +221,7 @@ struct Client {
     user: Option<u32>,
     is_logged_in: bool,
     is_busy: bool,
-    /// Whether it has had an answer since the measuring phase began.
+    /// True once the user has received an answer in the measuring phase.
     is_answered: bool,
     operation: u32,
     rest: Rest,

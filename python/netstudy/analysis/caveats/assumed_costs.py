@@ -61,7 +61,7 @@ class AssumedCosts(Caveat):
 
 
 def _is_described(analysed: Analysed) -> bool:
-    """Whether the study names a profile of its application, or gives some of its costs."""
+    """True if the study describes its application by a profile or by at least one cost."""
     spec = analysed.planned.study.workload.spec
     return any(spec.applications.values()) or bool(spec.own_costs)
 
@@ -100,8 +100,8 @@ def _of_hosts(analysed: Analysed) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _decides(analysed: Analysed) -> bool:
-    """Whether the application's costs decide: on times always; on a rate only if a host's CPUs are
-    busy and the load does not set the rate."""
+    """True if the deciding metric depends on the application's costs: a time always does, a rate
+    only if a host's CPUs are busy and the load does not set the rate."""
     if not analysed.testbed.simulated:
         return False
     if analysed.deciding.direction != "higher":

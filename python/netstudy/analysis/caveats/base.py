@@ -73,10 +73,10 @@ class Caveat:
     """A reason for caution before a result is trusted."""
 
     is_in_answer: ClassVar[bool] = False
-    """Whether the answer's box shows it even if it forbids none of the answer's claims."""
+    """True for a caveat that the answer's box always shows, whatever the answer claims."""
 
     def forbids(self, claim: Claim) -> bool:  # noqa: ARG002  # for kinds that need it
-        """Whether the claim must not be made, because of what was found."""
+        """True if this caveat rules out the claim."""
         return False
 
     @classmethod
@@ -97,13 +97,14 @@ OF_EVERY_CELL: Final[Collection[ClaimKind]] = ("equal", "growth ends", "still gr
 
 
 def compares_within(claim: Claim, factor: str, levels: Iterable[Level]) -> bool:
-    """Whether a claim compares only these levels of a factor with each other."""
+    """True if the claim compares levels of this factor, and all of them are in `levels`."""
     is_of_these = claim.factor == factor and set(claim.levels) <= set(levels)
     return claim.kind in COMPARISONS and is_of_these
 
 
 def reads(claim: Claim, treatment: Mapping[str, Level]) -> bool:
-    """Whether a claim reads the cell of a treatment. Growth is read from every level."""
+    """True if the claim depends on the cell of a treatment. A claim about growth depends on
+    the cells of all levels."""
     if claim.factor is None:
         return True
     level = treatment.get(claim.factor)

@@ -73,8 +73,8 @@ class FewSamplesExpected(Caveat):
     """Estimated number of samples if there are no losses."""
     needed: int
     of_one_run: bool
-    """Whether single runs have too few samples. This matters because a verdict needs a value of
-    each run."""
+    """True if single runs have too few samples for the percentile; a verdict needs a value of each
+    run."""
 
     @classmethod
     def in_plan(cls, planned: Planned) -> Iterator[FewSamplesExpected]:

@@ -223,7 +223,8 @@ def many_levels(factor: str, whole: Effects) -> Iterator[Sentence]:
     if beaten:
         yield from _over_all(leaders[0], beaten)
     elif len(pairs) == 1 or not pairs[0].is_main:
-        # The pairs are sorted by size; if the largest effect is an interaction, it is told as one.
+        # The pairs are sorted by size; if the largest one depends on another
+        # factor, its sentence names the levels of that factor.
         told = pairs[0]
         yield pair_sentence(told)
     else:

@@ -125,7 +125,7 @@ def findings_first(result: StudyResult, sources: Sequence[Source]) -> Iterator[W
 
 
 _TURNS = 2
-"""Sentences of each finding that the question asks for, before other findings are told."""
+"""Number of sentences of each asked finding that precede the other findings."""
 
 
 def _alike(sources: Sequence[Source]) -> list[Source]:

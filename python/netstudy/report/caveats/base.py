@@ -19,7 +19,7 @@ from netstudy.wire import Level, Treatment
 def caveat_sentence(found: Caveat) -> Sentence:
     """A caveat as a sentence: the finding, why it weakens the result, and often a remedy. Each
     kind registers its own."""
-    raise NotImplementedError(f"no sentence for {type(found).__name__}")
+    raise TypeError(f"the caveat {type(found).__name__} has registered no sentence")
 
 
 def duration(duration_ns: int, source: str = "as the study has it") -> Number:

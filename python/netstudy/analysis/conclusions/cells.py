@@ -170,6 +170,12 @@ class Cells:
         counts = (group.count for group in self.study.topology.groups.values())
         return next(filter(None, map(self._named, counts)), None)
 
+    @property
+    def grown_group(self) -> str | None:
+        """The group whose number of hosts is the load."""
+        groups = self.study.topology.groups.items()
+        return next((name for name, one in groups if None is not self._named(one.count) == self.load), None)
+
     def _named(self, value: object) -> str | None:
         """The factor with several levels that a value of the study refers to."""
         return value.name if isinstance(value, Ref) and value.name in self.levels else None

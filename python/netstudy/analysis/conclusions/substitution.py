@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn
-from netstudy.analysis.conclusions.bottleneck import candidates_at
+from netstudy.analysis.conclusions.bottleneck import full_at
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles, claim_of
 from netstudy.analysis.effects import PairEffect
@@ -161,15 +161,10 @@ _MOST_OF_TIME: Final = 0.5
 """With more than this share of the time of a unit of work, a part takes more than any other."""
 
 
-def _full(cells: Cells, treatment: Treatment) -> set[str]:
-    """The candidates that are at their limits in one cell, or may be."""
+def _full(cells: Cells, treatment: Treatment) -> set[Hashable]:
+    """The resources that are full in one cell, or may be."""
     rows = (row for row in cells.rows if row.treatment == treatment)
-    return {
-        one.name
-        for row in rows
-        for one in candidates_at(cells, row)
-        if one.state in ("at its limit", "may be at its limit")
-    }
+    return {key for row in rows for key in full_at(cells, row)}
 
 
 def share_of_time(gain: float, factor: float | None) -> float:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from netstudy.analysis.bounds.candidates import Resource
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
@@ -231,5 +232,16 @@ class WorkloadAnalysis:
         pair = () if law is None else (law.first, law.second)
         return metric in pair and metric != self.deciding
 
+    offered_per_s: Callable[[Run], float | None] = lambda _: None
+    """Units of work that an open load submits in a second; None: the load is a closed one."""
+    trips: Callable[[Run], Sequence[tuple[str, str]]] = lambda _: ()
+    """The exchanges that a unit of work waits for, one after the other: pairs of endpoints, of
+    which the first asks and the second answers."""
+    idle_wait_s: Callable[[Run], float] = lambda _: 0.0
+    """Time in which a unit of work waits inside the application without using anything."""
+    slots: Callable[[Run], Sequence[Resource]] = lambda _: ()
+    """Threads, connections and other slots of the application, each limited in number."""
+    is_load_outside: bool = False
+    """Whether the clients only make the load, and are not under test."""
     application: Callable[[Run], str | None] | None = None
     """The profile with the costs of the application in a simulated run; None: there is none."""

@@ -53,6 +53,19 @@ class ClosedLoop:
     """Requests that were in progress."""
     starved: Starved | None
     """None: not counted."""
+    noun: str
+    """The noun for `users`."""
+    users: int
+    """Users, or requests that wait for answers or think at the same time."""
+    think_s: float
+    """Think time for each request, in the mean."""
+    unit_s: float
+    """The unit of the response times, in seconds."""
+
+    @property
+    def response_s(self) -> float:
+        """Mean response time of all users."""
+        return _ratio(*self.mean) * self.unit_s
 
     @property
     def is_cut_off(self) -> bool:

@@ -90,6 +90,10 @@ def _closed_loop(run: RunSample) -> ClosedLoop | None:
         expected=found.sum_ns / (window * NS_PER_S),
         in_progress=found.unanswered,
         starved=starved_connections(run),
+        noun="requests under way",
+        users=users,
+        think_s=work.think_ns / NS_PER_S,
+        unit_s=1e-6,
     )
 
 
@@ -197,6 +201,13 @@ def _offered(run: Run) -> list[int | None]:
     return [None if work.every_ns is not None else most for _ in work.connected]
 
 
+def _offered_per_s(run: Run) -> float | None:
+    work = run.workload
+    assert isinstance(work, Request), "only requests have an interval"
+    connections = sum(1 for _ in work.connected)
+    return None if work.every_ns is None else connections * NS_PER_S / work.every_ns
+
+
 def _requests(run: RunSample) -> int:
     found = of_requests([run])
     return 0 if found is None else found.count
@@ -249,5 +260,8 @@ REQUESTS = WorkloadAnalysis(
     latencies=of_requests,
     tail=(LATENCY_P50, LATENCY_P99),
     offered=_offered,
+    offered_per_s=_offered_per_s,
+    trips=lambda run: tuple(run.workload.roles.pairs)[:1],
+    is_load_outside=True,
     signals=SIGNALS.steps(LATENCY_P99, DROPS, RETRANSMISSIONS),
 )

@@ -43,6 +43,7 @@ from netstudy.analysis.workloads.base import Counted, Course, Relative, Step, Wo
 from netstudy.analysis.workloads.closed_loop import ClosedLoop, Starved
 from netstudy.analysis.workloads.losses import Counts, LossCounts, losses_per_run
 from netstudy.analysis.workloads.signals import of_hosts, signals_of
+from netstudy.plan.workloads.transactions import elements_of
 from netstudy.study.references import concrete
 from netstudy.study.vocabulary import MetricName
 from netstudy.study.workloads.base import Spec
@@ -54,6 +55,7 @@ PAGE_ELEMENT: Final = "page element"
 TRANSACTION: Final = "transaction"
 Latency = Literal["response", "service", "first-byte"]
 BYTES_PER_MB: Final = 1e6
+PS_PER_S: Final = 1e12
 CPU_TIME: Final = "CPU time of the host"
 
 
@@ -229,12 +231,19 @@ def _closed_loop(run: RunSample) -> ClosedLoop | None:
     known = [count for count in edges if count is not None]
     if answered is None or law is None or not window or any(failed) or len(known) < len(edges):
         return None
+    load = work_of(run.planned).load
+    elements, completed = total(run, "page_elements"), total(run, "completed")
+    assert isinstance(load, ClosedLoad) and elements and completed is not None, "the law has them"
     return ClosedLoop(
         answered=answered,
         law=law,
         expected=float(answered[0].sum()) / (window * 1e3),
         in_progress=sum(known) / len(known),
         starved=starved_users(run),
+        noun="users",
+        users=load.users,
+        think_s=load.think_ns / NS_PER_S * completed / elements,
+        unit_s=1e-3,
     )
 
 
@@ -748,6 +757,29 @@ def _application(run: Run) -> str | None:
     return None if costs is None else costs.profile
 
 
+def _offered_per_s(run: Run) -> float | None:
+    """Page elements that an open load submits in a second."""
+    work = work_of(run)
+    if isinstance(work.load, ClosedLoad):
+        return None
+    return PS_PER_S / work.load.interval_ps * elements_of(work.mix)
+
+
+def _trips(run: Run) -> list[tuple[str, str]]:
+    """From the load to the application, and for each call from there to the database. Without
+    costs, which only the simulator has, one call is assumed."""
+    work = work_of(run)
+    calls = 1 if work.costs is None else work.costs.database_calls
+    server = work.roles.server[0].partition("@")[0]
+    to_database = [(server, database) for database in work.roles.database]
+    return [next(work.roles.pairs), *to_database * calls]
+
+
+def _idle_wait_s(run: Run) -> float:
+    costs = work_of(run).costs
+    return 0.0 if costs is None else costs.delay_ns / NS_PER_S
+
+
 TRANSACTIONS = WorkloadAnalysis(
     kind="transactions",
     metrics=TRANSACTION_METRICS,
@@ -780,6 +812,10 @@ TRANSACTIONS = WorkloadAnalysis(
     starved=starved_users,
     met=MET,
     application=_application,
+    offered_per_s=_offered_per_s,
+    trips=_trips,
+    idle_wait_s=_idle_wait_s,
+    is_load_outside=True,
     published_rate=published_rate,
     signals=SIGNALS.steps(RESPONSE, DROPS, RETRANSMISSIONS),
     relatives=(

@@ -1,0 +1,155 @@
+"""Looks at one cell: its resources, the cycle of its requests, and why its senders wait."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
+from netstudy.analysis.bounds.clocks import share_of_waits
+from netstudy.analysis.bounds.cycle import cycle_of, parts_of
+from netstudy.analysis.bounds.measure import Measure
+from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.published import published_resources
+from netstudy.analysis.bounds.resources import Listing
+from netstudy.analysis.bounds.verdict import Seen
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.conclusions.cells import Cells
+from netstudy.analysis.metrics import Metric
+from netstudy.study.conclusions.bottleneck import Bottleneck
+from netstudy.study.conclusions.bottleneck import Candidate as Asked
+from netstudy.study.vocabulary import MetricName, line_direction
+
+_MEASURED_ONLY: tuple[LimitKind, ...] = ("disk", "bus")
+"""Kinds that count only where they are measured: real hosts share the disk of their machine, and
+have no counters of buses."""
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """Looks at the cells of a conclusion."""
+
+    asked: Bottleneck
+    cells: Cells
+    load: str | None
+    loads: Mapping[object, float]
+
+    def seen(self, row: CellRow, throughput: Metric) -> Seen:
+        """What was measured in a cell."""
+        candidates = tuple(self._candidates(row))
+        workload = self.cells.table.workload
+        cycle = cycle_of(workload, row) if row.runs else None
+        waits = tuple(share_of_waits(row))
+        parts = waits if cycle is None else parts_of(workload, row, cycle, candidates)
+        planned = row.planned[0]
+        return Seen(
+            row=row,
+            throughput=row.value(throughput) or 0.0,
+            load=None if self.load is None else self.loads.get(row.treatment.get(self.load)),
+            candidates=candidates,
+            cycle=cycle,
+            parts=tuple(sorted(parts, key=lambda part: -part.share_pct)),
+            unit_parts=tuple(self._unit_parts(row, candidates)),
+            offered=workload.offered_per_s(planned) if planned.network.nodes else None,
+        )
+
+    def _unit_parts(self, row: CellRow, candidates: tuple[Candidate, ...]) -> Iterator[Part]:
+        """Parts of the time of a unit of work, where one follows the other: the wait for timers,
+        and the time in which a resource is in use."""
+        workload = self.cells.table.workload
+        if workload.waiting is None or not row.planned[0].network.nodes:
+            return
+        account = workload.waiting.account(row.planned[0], row.value)
+        found = [
+            Part(one.resource.kind, one.resource.node, one.name, one.share_pct)
+            for one in candidates
+            if one.share_pct and not one.resource.comes_with_load
+        ]
+        if account is not None and account.waiting_ms:
+            share = 100 * account.waiting_ms / account.value_ms
+            found.append(Part("timeouts", "", "retransmission timers", share))
+        yield from sorted(found, key=lambda part: -part.share_pct)
+
+    # ---- candidates
+
+    def _candidates(self, row: CellRow) -> Iterator[Candidate]:
+        near = self.asked.near
+        measure = Measure(
+            self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, near
+        )
+        for resource in self.resources(row):
+            found = measure.of(resource)
+            is_missing = found.state == "not measured"
+            if not is_missing or self._could_be_measured(resource, row):
+                yield found
+
+    def _could_be_measured(self, resource: Resource, row: CellRow) -> bool:
+        """Whether a resource without a value may limit throughput nevertheless. What is not
+        modelled limits nothing in the simulator."""
+        is_simulated = any(run.record.mode is not None for run in row.runs)
+        return not is_simulated and resource.kind not in _MEASURED_ONLY
+
+    def resources(self, row: CellRow) -> list[Resource]:
+        """The resources of a cell: those of its network, and candidates of the study. A candidate
+        of the study for a resource that is in the network gives it its name and its limit."""
+        found = list(self._of_network(row))
+        for name, one in self.asked.candidates.items():
+            own = _own(name, one)
+            place = next((i for i, each in enumerate(found) if _is_same(each, own)), None)
+            if place is None:
+                found.append(own)
+            else:
+                known = found[place]
+                limit = own.limit if own.limit is not None else known.limit
+                found[place] = replace(known, name=name, limit=limit)
+        return found
+
+    def _of_network(self, row: CellRow) -> Iterator[Resource]:
+        run = row.planned[0]
+        if not run.network.nodes:
+            return published_resources(self.cells.study, row, self.load)
+        is_simulated = any(one.record.mode is not None for one in row.runs)
+        group = None if self.load is None else self.cells.grown_group
+        return Listing(run, self.cells.table.workload, group, is_simulated=is_simulated).all()
+
+
+def _own(name: str, asked: Asked) -> Resource:
+    """A candidate of the study."""
+    metric = asked.metric
+    scope = metric.scope
+    return Resource(
+        kind=_kind_of(metric),
+        node="" if scope is None else scope.node,
+        part=f"{metric}",
+        name=name,
+        reads=((None, (metric,)),),
+        limit=asked.limit,
+        is_unknown=asked.is_unknown,
+        is_cpus=metric.base == "cpu_pct",
+    )
+
+
+def _kind_of(metric: MetricName) -> LimitKind:
+    if line_direction(metric) is not None:
+        return "link"
+    for text, kind in _KINDS.items():
+        if text in metric.base:
+            return kind
+    return "resource"
+
+
+_KINDS: dict[str, LimitKind] = {
+    "packets_per_s": "packet_rate",
+    "cpu_pct": "cpu",
+    "disk": "disk",
+    "bus_busy": "bus",
+}
+
+
+def _is_same(known: Resource, own: Resource) -> bool:
+    """Whether a resource of the network is the one that a candidate of the study reads."""
+    (_, wanted), *_ = own.reads
+    return any(metric in wanted for _, metrics in known.reads for metric in metrics) or (
+        own.kind == known.kind == "cpu" and own.node == known.node
+    )
+

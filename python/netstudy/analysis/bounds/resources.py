@@ -1,0 +1,188 @@
+"""The resources of a run's planned network that may limit throughput.
+
+CPUs, disks, buses and slots of the hosts that take part in the workload; the packet rate of their
+interfaces and the wires between them, each by direction; the machine below all hosts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from netstudy.analysis.bounds.candidates import LimitKind, Resource
+from netstudy.analysis.workloads.base import WorkloadAnalysis
+from netstudy.study.vocabulary import MACHINE, MetricName, Scope
+from netstudy.wire import Host, Link, Network, Port, Run, Switch
+
+_STATIONS: Final[tuple[tuple[LimitKind, str, str], ...]] = (
+    ("disk", "disk", "disk_busy_pct"),
+    ("bus", "memory bus", "memory_bus_busy_pct"),
+    ("bus", "I/O bus", "io_bus_busy_pct"),
+)
+_WAYS: Final = {"send": "sending", "receive": "receiving"}
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Lists the resources of one cell."""
+
+    run: Run
+    workload: WorkloadAnalysis
+    grown_group: str | None
+    """The group of hosts whose number is the load; None: the load is no number of hosts."""
+    is_simulated: bool
+
+    @property
+    def network(self) -> Network:
+        """The network of the cell."""
+        return self.run.network
+
+    def all(self) -> Iterator[Resource]:
+        """Every resource, in the order of tables."""
+        groups = self.groups
+        for group in groups:
+            yield self._cpus(group)
+            yield from self._stations(group)
+        yield from self.workload.slots(self.run)
+        yield from self._wires(groups)
+        yield from self._packet_rates(groups)
+        if not self.is_simulated:
+            yield from _machine()
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """Groups of the hosts that take part in the workload."""
+        roles = self.run.workload.roles
+        members = (*roles.server, *getattr(roles, "database", ()), *roles.client)
+        return tuple(dict.fromkeys(self._group_of(one.partition("@")[0]) for one in members))
+
+    def _group_of(self, name: str) -> str:
+        node = self.network.node(name)
+        if isinstance(node, Host):
+            return node.group
+        host = next(one.host for one in self.network.zones if one.name == name)
+        return self._group_of(host)
+
+    @property
+    def _generators(self) -> set[str]:
+        """Groups of hosts that only make the load."""
+        if not self.workload.is_load_outside:
+            return set()
+        roles = self.run.workload.roles
+        clients = {self._group_of(one.partition("@")[0]) for one in roles.client}
+        return clients - {self._group_of(one.partition("@")[0]) for one in roles.server}
+
+    def _hosts(self, group: str) -> list[str]:
+        return [host.name for host in self.network.hosts if host.group == group]
+
+    def _read(
+        self, group: str, *bases: str
+    ) -> tuple[tuple[str | None, tuple[MetricName, ...]], ...]:
+        hosts = self._hosts(group)
+        if len(hosts) == 1:
+            return ((None, tuple(MetricName(Scope(group), base) for base in bases)),)
+        return tuple(
+            (host, tuple(MetricName(Scope(host), base) for base in bases)) for host in hosts
+        )
+
+    def _cpus(self, group: str) -> Resource:
+        """The busiest CPU of a host, where its CPUs are counted one by one; else all of them."""
+        waits: set[tuple[LimitKind, str]] = {("bus", group)}
+        return Resource(
+            kind="generator" if group in self._generators else "cpu",
+            node=group,
+            name=f"CPUs of {group}",
+            reads=self._read(group, "busiest_cpu_pct", "cpu_pct"),
+            comes_with_load=group == self.grown_group,
+            # A CPU that copies is busy until the memory bus has carried the bytes.
+            waits_for=frozenset(waits),
+            is_cpus=True,
+        )
+
+    def _stations(self, group: str) -> Iterator[Resource]:
+        for kind, name, base in _STATIONS:
+            yield Resource(
+                kind=kind,
+                node=group,
+                part=name,
+                name=f"{name} of {group}",
+                reads=self._read(group, base),
+                comes_with_load=group == self.grown_group,
+            )
+
+    # ---- wires
+
+    def _ends(self, link: Link) -> Iterator[tuple[Port, Port]]:
+        return iter(((link.a, link.b), (link.b, link.a)))
+
+    def _end(self, node: str) -> tuple[str, bool]:
+        """The group of a host, or a switch; and whether it is a switch."""
+        found = self.network.node(node)
+        return (found.group, False) if isinstance(found, Host) else (found.name, True)
+
+    def _wires(self, groups: Sequence[str]) -> Iterator[Resource]:
+        """The links between each pair of groups or switches, in each direction."""
+        found: dict[tuple[str, str], list[tuple[str | None, tuple[MetricName, ...]]]] = {}
+        for near, far in (ends for link in self.network.links for ends in self._ends(link)):
+            pair = [self._end(port.node) for port in (near, far)]
+            if all(name in groups or is_switch for name, is_switch in pair):
+                read = (f"{near.node} to {far.node}", self._read_at(near.node, far.node))
+                found.setdefault((pair[0][0], pair[1][0]), []).append(read)
+        for (near_name, far_name), reads in found.items():
+            several = len(reads) > 1
+            yield Resource(
+                kind="link",
+                node=near_name,
+                part=far_name,
+                name=f"link from {near_name} to {far_name}",
+                reads=tuple(reads) if several else ((None, reads[0][1]),),
+                comes_with_load=self.grown_group in (near_name, far_name),
+            )
+
+    def _read_at(self, near: str, far: str) -> tuple[MetricName, MetricName]:
+        """The metrics of the utilisation from near to far: as counted at the switch port
+        (preferred), and as counted by the host at the other end."""
+        if isinstance(self.network.node(far), Switch):
+            of_switch = MetricName(Scope(far, near), "port_in_utilisation_pct")
+            return of_switch, MetricName(Scope(near, far), "send_utilisation_pct")
+        of_switch = MetricName(Scope(near, far), "port_utilisation_pct")
+        return of_switch, MetricName(Scope(far, near), "receive_utilisation_pct")
+
+    def _packet_rates(self, groups: Sequence[str]) -> Iterator[Resource]:
+        """The packets of the interfaces that have a limit, by group, neighbour and direction."""
+        found: dict[tuple[str, str, str, int], list[tuple[str, MetricName]]] = {}
+        for near, far in (ends for link in self.network.links for ends in self._ends(link)):
+            group, is_switch = self._end(near.node)
+            if is_switch or group not in groups:
+                continue
+            most = (near.nic or self.network.group(group).nic).packet_rate_pps
+            if most is None:
+                continue
+            there = self._end(far.node)[0]
+            for way in _WAYS:
+                metric = MetricName(Scope(near.node, far.node), f"{way}_packets_per_s")
+                found.setdefault((group, there, way, most), []).append((near.node, metric))
+        for (group, there, way, most), reads in found.items():
+            several = len(reads) > 1
+            yield Resource(
+                kind="packet_rate",
+                node=group,
+                part=f"{there}, {way}",
+                name=f"packet rate of the interface of {group} to {there}, {_WAYS[way]}",
+                reads=tuple((host if several else None, (metric,)) for host, metric in reads),
+                limit=float(most),
+                comes_with_load=group == self.grown_group,
+            )
+
+
+def _machine() -> Iterator[Resource]:
+    for name, base in (("CPUs", "cpu_pct"), ("disk", "disk_busy_pct")):
+        yield Resource(
+            kind="machine",
+            node=MACHINE,
+            part=name,
+            name=f"{name} of the machine below all hosts",
+            reads=((None, (MetricName(Scope(MACHINE), base),)),),
+            is_cpus=name == "CPUs",
+        )

@@ -1,0 +1,258 @@
+"""What limits throughput at each level of the load, by the operational laws.
+
+Throughput is at most the least of all bounds; the bound that it reaches is the limit. A resource
+that is full is no limit in three cases: it is as full at a lower load with less throughput (then its
+use does not come from the work, such as busy waiting); it is held by work that waits for another
+full resource; or each further client brings one more of it. Where no bound is reached, a wait that
+takes most of the time of senders or of a unit of work is the limit. Bounds within the noise of each
+other limit throughput together: raising one of them alone gains nothing.
+
+Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978; Lazowska and others,
+Quantitative System Performance, 1984, chapter 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+
+from netstudy.analysis.bounds.candidates import Candidate, Resource, fullest_first
+from netstudy.analysis.bounds.cycle import Cycle
+from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.windows import can_limit, is_tied
+from netstudy.analysis.cells import CellRow
+
+Cause = Literal["bound", "requests", "wait", "served", "open"]
+"""`bound`: a resource. `requests`: the number of requests under way, or of users. `wait`: a wait of
+senders or of a unit of work. `served`: the load, all of which is served. `open`: not decided."""
+
+_TIE: Final = 1.0
+"""Bounds that differ by less than this percentage are equal, where the study declares no noise."""
+_PROPORTION: Final = 10.0
+"""The demand of a resource for a unit of work may differ by this percentage between levels, in
+addition to the noise."""
+_MOST: Final = 50.0
+"""A wait is the limit if it takes at least this percentage of the time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What was measured at one level."""
+
+    row: CellRow
+    throughput: float
+    load: float | None
+    """None: the load is no number, or there is none."""
+    candidates: tuple[Candidate, ...]
+    cycle: Cycle | None
+    parts: tuple[Part, ...]
+    """Known parts of a cycle or of the time of senders, the largest first."""
+    unit_parts: tuple[Part, ...] = ()
+    """Known parts of the time of a unit of work that runs alone, the largest first."""
+    offered: float | None = None
+    """Load that an open loop offers, in the unit of throughput."""
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """What limits throughput at one level."""
+
+    seen: Seen
+    cause: Cause
+    limits: tuple[Candidate, ...]
+    """Empty if the limit is a wait or not decided; several limit throughput together."""
+    part: Part | None
+    """The wait that limits, or the largest part of the cycle where the number of requests does."""
+    candidates: tuple[Candidate, ...]
+    """All candidates with their final states, those nearest to their bounds first."""
+
+    @property
+    def row(self) -> CellRow:
+        """The cell."""
+        return self.seen.row
+
+    @property
+    def next(self) -> Candidate | None:
+        """The next bound: the fullest resource that is not a limit and bounds the total."""
+        states = ("not reached", "may be reached", "reached")
+        return next(
+            (
+                one
+                for one in self.candidates
+                if one.state in states
+                and one.share_pct
+                and one.bound is not None
+                and not one.resource.comes_with_load
+                and one.resource.kind not in ("none", "window", "send_buffer")
+            ),
+            None,
+        )
+
+
+def judge(levels: Sequence[Seen], near_pct: float, noise_pct: float | None) -> tuple[Level, ...]:
+    """Judges the levels of a setting, in the order of the load."""
+    rule = _Rule(levels, near_pct, noise_pct or 0.0, 1 + (noise_pct or _TIE) / 100)
+    return tuple(rule.level(place) for place in range(len(levels)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Rule:
+    levels: Sequence[Seen]
+    near_pct: float
+    noise_pct: float
+    tie: float
+
+    def level(self, place: int) -> Level:
+        seen = self.levels[place]
+        candidates = [*self._states(place)]
+        loads = [*self._loads(place)]
+        cause, limits, part = self._limit(place, candidates, loads)
+        chosen = {one.resource.key for one in limits}
+        final = [
+            replace(one, state="limit") if one.resource.key in chosen else one
+            for one in (*candidates, *loads)
+        ]
+        final.sort(key=fullest_first)
+        kept = tuple(one for one in final if one.state == "limit")
+        return Level(seen, cause, kept, part, tuple(final))
+
+    # ---- resources
+
+    def _states(self, place: int) -> list[Candidate]:
+        """The resources at a level, with the reasons why a full one is no limit."""
+        found = [self._bounded(one, place) for one in self.levels[place].candidates]
+        found = [self._proportional(one, place) for one in found]
+        full = {
+            (one.resource.kind, one.resource.node) for one in found if one.state == "reached"
+        }
+        return [
+            replace(one, state="full of waits")
+            if one.state == "reached" and full & one.resource.waits_for
+            else one
+            for one in found
+        ]
+
+    def _bounded(self, one: Candidate, place: int) -> Candidate:
+        if not one.share_pct:
+            return one
+        bound = self.levels[place].throughput * 100 / one.share_pct
+        state = "bounds one client" if one.is_reached and one.resource.comes_with_load else one.state
+        return replace(one, bound=bound, state=state)
+
+    def _proportional(self, one: Candidate, place: int) -> Candidate:
+        """A full resource whose use does not come from the work is as full at a lower load."""
+        if one.state != "reached":
+            return one
+        for other in range(len(self.levels)):
+            first, last = sorted((place, other))
+            if other != place and self._is_idle_use(one.resource, first, last):
+                return replace(one, state="full, but not in proportion")
+        return one
+
+    def _is_idle_use(self, resource: Resource, first: int, last: int) -> bool:
+        """Whether the resource is used much more for each unit of work at the first of two levels,
+        which has less throughput."""
+        before, after = (self._demand(resource, place) for place in (first, last))
+        less, more = self.levels[first].throughput, self.levels[last].throughput
+        most = 1 + (self.noise_pct + _PROPORTION) / 100
+        return bool(before and after) and more > less * most and (before or 0) > (after or 0) * most
+
+    def _demand(self, resource: Resource, place: int) -> float | None:
+        seen = self.levels[place]
+        share = next(
+            (one.share_pct for one in seen.candidates if one.resource.key == resource.key), None
+        )
+        return None if share is None or seen.throughput <= 0 else share / seen.throughput
+
+    # ---- the load
+
+    def _loads(self, place: int) -> list[Candidate]:
+        """The bounds that the load itself sets: the number of requests under way, the offered load,
+        and proportion to the number of clients."""
+        seen, first = self.levels[place], self.levels[0]
+        found: list[Candidate] = []
+        if seen.cycle is not None and first.cycle is not None:
+            share = first.cycle.length_s / seen.cycle.length_s
+            found.append(self._of_load(f"number of {seen.cycle.noun}", share, seen))
+        elif seen.offered:
+            found.append(self._of_load("offered load", seen.throughput / seen.offered, seen))
+        elif seen.load and (best := self._best_for_load(place)):
+            found.append(self._of_load("load", seen.throughput / seen.load / best, seen))
+        return found
+
+    def _best_for_load(self, place: int) -> float | None:
+        """The highest throughput for a unit of load at the lower levels; None: there is none."""
+        lower = [one.throughput / one.load for one in self.levels[: place + 1] if one.load]
+        return max(lower, default=None)
+
+    def _of_load(self, name: str, share: float, seen: Seen) -> Candidate:
+        return Candidate(
+            Resource(kind="none", node="", part=name, name=name),
+            state="reached" if 100 * share >= self.near_pct else "not reached",
+            share_pct=100 * share,
+            bound=seen.throughput / share,
+        )
+
+    # ---- the limit
+
+    def _limit(
+        self, place: int, candidates: Sequence[Candidate], loads: Sequence[Candidate]
+    ) -> tuple[Cause, list[Candidate], Part | None]:
+        seen = self.levels[place]
+        full = [one for one in candidates if one.state == "reached"]
+        load = next((one for one in loads if one.state == "reached"), None)
+        # At the least load, a load reaches its bound by definition.
+        is_telling = load is not None and (place > 0 or seen.offered is not None)
+        top = max((one.share_pct or 0.0 for one in full), default=0.0)
+        if full and not (is_telling and load and (load.share_pct or 0.0) > top * self.tie):
+            tied = [one for one in full if (one.share_pct or 0.0) * self.tie >= top]
+            return "bound", [*tied, *self._tied_windows(seen)], None
+        if load is not None and seen.cycle is not None:
+            return "requests", [load], self._largest_of_cycle(seen)
+        if load is not None and seen.offered is not None:
+            return "served", [load], None
+        if (part := self._wait(seen)) is not None:
+            return "wait", [], part
+        if load is not None and (place > 0 or self._is_proportional_next(place)):
+            return "served", [load], None
+        return "open", [], None
+
+    def _is_proportional_next(self, place: int) -> bool:
+        """Whether the next level is in proportion to this one."""
+        if place + 1 >= len(self.levels):
+            return False
+        here, there = self.levels[place], self.levels[place + 1]
+        if not here.load or not there.load or here.throughput <= 0:
+            return False
+        share = there.throughput / there.load / (here.throughput / here.load)
+        return 100 * share >= self.near_pct
+
+    def _tied_windows(self, seen: Seen) -> list[Candidate]:
+        return [
+            Candidate(_window(part), state="reached", share_pct=part.share_pct)
+            for part in seen.parts
+            if seen.cycle is None
+            and part.kind in ("window", "send_buffer")
+            and is_tied(seen.row, part, self.near_pct)
+        ]
+
+    @staticmethod
+    def _largest_of_cycle(seen: Seen) -> Part | None:
+        """The largest known part of the cycle, unless more is unknown."""
+        known = sum(part.share_pct for part in seen.parts)
+        first = next(iter(seen.parts), None)
+        return first if first is not None and first.share_pct >= 100 - known else None
+
+    @staticmethod
+    def _wait(seen: Seen) -> Part | None:
+        """The wait that takes most of the time; a window only if it can be the limit."""
+        for part in (*seen.parts, *seen.unit_parts):
+            is_window = part.kind in ("window", "send_buffer")
+            if part.share_pct >= _MOST and (not is_window or can_limit(seen.row, part)):
+                return part
+        return None
+
+
+def _window(part: Part) -> Resource:
+    return Resource(kind=part.kind, node=part.node, name=f"{part.name} of {part.node}")

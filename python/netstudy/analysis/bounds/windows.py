@@ -1,0 +1,63 @@
+"""The bound that a window sets: flows × window ÷ round-trip time."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.cells import CellRow
+from netstudy.analysis.ideal import framing, group_of
+from netstudy.plan.paths import Routes
+from netstudy.wire import Run
+
+_USABLE: Final = 0.6
+"""The share of `receive_buffer` that a Linux kernel offers as window; the rest is for headers and
+metadata (`tcp_adv_win_scale`, later `scaling_ratio`)."""
+_LEAST: Final = 0.5
+"""A window can be the limit only if throughput is at least this share of window ÷ round-trip time
+without queues. Below it, senders wait for a window that a queue in front of a full link holds."""
+
+
+def can_limit(row: CellRow, part: Part) -> bool:
+    """Whether the throughput of a cell is near enough to the bound of a window that senders wait
+    for."""
+    share = _share_of_bound(row, part)
+    return share is None or share >= _LEAST
+
+
+def is_tied(row: CellRow, part: Part, near_pct: float) -> bool:
+    """Whether the window bounds throughput as closely as a resource that is full: senders wait for
+    it all the time, and no queue in front of the resource is needed to explain that."""
+    share = _share_of_bound(row, part)
+    usable = 1.0 if row.runs[0].record.mode is not None else _USABLE
+    return part.share_pct >= near_pct and share is not None and share >= near_pct / 100 * usable
+
+
+def _share_of_bound(row: CellRow, part: Part) -> float | None:
+    """Bytes a second ÷ the sum of window ÷ round-trip time over all connections; None: not
+    known."""
+    bound = _bytes_per_s(row.planned[0], part)
+    rates = []
+    for run in row.runs:
+        moved = [run.column("connection", name) for name in ("bytes_received", "bytes_sent")]
+        if not run.measure_s or any(one is None for one in moved):
+            return None
+        rates.append(sum(float(one.sum()) for one in moved if one is not None) / run.measure_s)
+    return sum(rates) / len(rates) / bound if rates and bound else None
+
+
+def _bytes_per_s(run: Run, part: Part) -> float:
+    routes, total = Routes(run.network), 0.0
+    is_from_server = run.workload.sending[0] == "server"
+    ways = len(run.workload.sending)
+    for client, server in run.workload.connected:
+        sender, receiver = (server, client) if is_from_server else (client, server)
+        window = (
+            group_of(run.network, receiver).tcp.receive_buffer_bytes
+            if part.kind == "window"
+            else group_of(run.network, sender).tcp.send_buffer_bytes
+        )
+        payload = framing(run.network, (client, server), sender).payload_bytes
+        trip_ns = routes.time_ns(sender, receiver, payload) + routes.time_ns(receiver, sender, 0)
+        total += ways * window / (trip_ns / 1e9)
+    return total

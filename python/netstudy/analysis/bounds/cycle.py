@@ -86,7 +86,7 @@ def _services(cycle: Cycle, candidates: Sequence[Candidate]) -> Iterator[Part]:
         own_s = demand_s - inside if resource.kind == "slots" else demand_s
         if own_s > 0:
             share = 100 * own_s / cycle.length_s
-            yield Part(resource.kind, resource.node, resource.name, share)
+            yield Part(resource.kind, resource.node, f"the {resource.name}", share)
 
 
 def _demand_s(one: Candidate, cycle: Cycle) -> float | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from netstudy.analysis.bounds.buffers import behind_drops, buffers
 from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
 from netstudy.analysis.bounds.clocks import share_of_waits
 from netstudy.analysis.bounds.cycle import cycle_of, parts_of
@@ -39,7 +40,7 @@ class Look:
         candidates = tuple(self._candidates(row))
         workload = self.cells.table.workload
         cycle = cycle_of(workload, row) if row.runs else None
-        waits = tuple(share_of_waits(row))
+        waits = tuple(behind_drops(share_of_waits(row), candidates))
         parts = waits if cycle is None else parts_of(workload, row, cycle, candidates)
         planned = row.planned[0]
         return Seen(
@@ -77,11 +78,14 @@ class Look:
         measure = Measure(
             self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, near
         )
-        for resource in self.resources(row):
-            found = measure.of(resource)
-            is_missing = found.state == "not measured"
-            if not is_missing or self._could_be_measured(resource, row):
-                yield found
+        every = [measure.of(resource) for resource in self.resources(row)]
+        found = [
+            one
+            for one in every
+            if one.state != "not measured" or self._could_be_measured(one.resource, row)
+        ]
+        yield from found
+        yield from buffers(row, found)
 
     def _could_be_measured(self, resource: Resource, row: CellRow) -> bool:
         """Whether a resource without a value may limit throughput nevertheless. What is not

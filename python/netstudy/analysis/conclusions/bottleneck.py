@@ -227,7 +227,6 @@ def _fullest_first(one: Candidate) -> tuple[int, float]:
 Member = tuple[str | None, MetricName]
 """A host, and the metric to read there; the host is None if there is only one."""
 _OF_HOSTS: Final = (
-    ("packet CPU of {name}", "packet_cpu_pct"),
     ("disk of {name}", "disk_busy_pct"),
     ("memory bus of {name}", "memory_bus_busy_pct"),
     ("I/O bus of {name}", "io_bus_busy_pct"),

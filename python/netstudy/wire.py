@@ -1332,6 +1332,21 @@ class PhaseTimes(Wire):
     end_ns: int
 
 
+Modelled = Literal[
+    "cpu",
+    "memory_bus",
+    "io_bus",
+    "disk",
+    "packet_rate",
+    "threads",
+    "pool",
+    "database_slots",
+]
+"""A capacity of a host that the simulator can model: CPU time, the rates of the buses, a disk, the
+packet rate of an interface; threads of the application server, its connections to the database, and
+the requests that the database works on at a time."""
+
+
 class RecordNode(Wire):
     """A node of the run."""
 
@@ -1346,6 +1361,10 @@ class RecordNode(Wire):
     to which the host's processes are pinned, or less with a quota. In the simulator: one for each
     interface whose frames cost processor time, and one for packets that stay inside the host. None:
     the number is not known, or frames cost the simulated host no processor time."""
+    modelled: tuple[Modelled, ...] | None = None
+    """For a simulated host or zone: which of its capacities are modelled. A capacity that is not in
+    the list limits nothing in this run. None: a switch, or a real host, where all of them are
+    real."""
     environment: str | None = None
     """Name of the file that describes the node's machine, `captures/nodes/<name>.json`. None: the
     node was simulated, or nothing was captured."""

@@ -162,7 +162,7 @@ def test_a_link_that_is_full_stays_the_limit_where_waste_grows(tmp_path: Path) -
 def test_where_none_is_full_the_limit_is_not_decided(tmp_path: Path) -> None:
     result = concluding(tmp_path, f"[{NULL}]", up_to_four(500.0))
     assert at_most(result).cause == "open"
-    assert told(result)[0].startswith("The bottleneck is not decided at 4 and 5 clients")
+    assert told(result)[0].startswith("The bottleneck is not decided at 5 clients")
 
 
 def test_of_several_hosts_the_fullest_counts(tmp_path: Path) -> None:
@@ -225,7 +225,7 @@ def test_drops_in_front_of_a_link_that_nobody_measured_are_the_switchs(
     drops_alone = {"frames_dropped": (0, 7)}
     monkeypatch.setattr(loaded, "_port", lambda **_: drops_alone)
     level = at_most(concluding(tmp_path, f"[{NULL}]", up_to_four(500.0), clients="[1]"))
-    assert candidate(level, "link from switch to client").state == "not measured"
+    assert not any(one.name == "link from switch to client" for one in level.candidates)
     assert candidate(level, "buffer of switch").state == "may be reached"
 
 

@@ -80,7 +80,7 @@ def _services(cycle: Cycle, candidates: Sequence[Candidate]) -> Iterator[Part]:
         inside = sum(
             other_s
             for other, other_s in demands.items()
-            if (other.resource.kind, other.resource.node) in resource.waits_for
+            if other.resource.key in resource.waits_for
         )
         # Whoever holds a slot uses other resources meanwhile: their service is not the slot's.
         own_s = demand_s - inside if resource.kind == "slots" else demand_s

@@ -50,6 +50,7 @@ class Look:
             candidates=candidates,
             cycle=cycle,
             parts=tuple(sorted(parts, key=lambda part: -part.share_pct)),
+            not_modelled=self._not_modelled(row),
             unit_parts=tuple(self._unit_parts(row, candidates)),
             offered=workload.offered_per_s(planned) if planned.network.nodes else None,
         )
@@ -109,12 +110,20 @@ class Look:
         return found
 
     def _of_network(self, row: CellRow) -> Iterator[Resource]:
-        run = row.planned[0]
-        if not run.network.nodes:
+        if not row.planned[0].network.nodes:
             return published_resources(self.cells.study, row, self.load)
-        is_simulated = any(one.record.mode is not None for one in row.runs)
+        return self._listing(row).all()
+
+    def _listing(self, row: CellRow) -> Listing:
         group = None if self.load is None else self.cells.grown_group
-        return Listing(run, self.cells.table.workload, group, is_simulated=is_simulated).all()
+        is_simulated = any(one.record.mode is not None for one in row.runs)
+        run = row.planned[0]
+        return Listing(run, self.cells.table.workload, group, is_simulated=is_simulated)
+
+    def _not_modelled(self, row: CellRow) -> tuple[str, ...]:
+        if not row.planned[0].network.nodes or not row.runs:
+            return ()
+        return tuple(self._listing(row).not_modelled(row.runs[0].record))
 
 
 def _own(name: str, asked: Asked) -> Resource:

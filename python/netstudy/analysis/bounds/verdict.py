@@ -125,9 +125,7 @@ class _Rule:
         """The resources at a level, with the reasons why a full one is no limit."""
         found = [self._bounded(one, place) for one in self.levels[place].candidates]
         found = [self._proportional(one, place) for one in found]
-        full = {
-            (one.resource.kind, one.resource.node) for one in found if one.state == "reached"
-        }
+        full = {one.resource.key for one in found if one.state == "reached"}
         return [
             replace(one, state="full of waits")
             if one.state == "reached" and full & one.resource.waits_for

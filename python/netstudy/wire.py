@@ -1129,6 +1129,13 @@ class ConnectionSamples(Wire):
 
     Bytes divided by busy time is the throughput of a connection while it had work to do; the
     fairness index is computed from these throughputs (Jain, Chiu and Hawe, DEC-TR-301, 1984).
+
+    The last eight columns, from `idle_ns` on, say why the ends that send data sent nothing more, and
+    for how long. If both ends send data, their times are added; a control connection does not
+    count. On simulated hosts the eight add up to the length of the phase, for each of these ends.
+    Linux hosts know three of the eight, from `TCP_INFO`; the others are missing there. A value is
+    None if the connection was closed before its counters were read. The kernel counts in jiffies
+    (1 to 10 ms), so the share of many short waits is right only on average.
     """
 
     client: tuple[str, ...]
@@ -1152,6 +1159,26 @@ class ConnectionSamples(Wire):
     login_ns: tuple[int, ...] | None = None
     """FTP only: time from the opening of the control connection until the session was ready for
     transfers."""
+    idle_ns: tuple[int | None, ...] | None = None
+    """Nothing was to be sent, and nothing was outstanding. On real hosts, all time but
+    `tcpi_busy_time`; it includes the opening of the connection."""
+    sent_ns: tuple[int | None, ...] | None = None
+    """Everything written was sent, and its acknowledgment was awaited; also that of a SYN, so this
+    includes the opening of the connection."""
+    peer_window_ns: tuple[int | None, ...] | None = None
+    """The window of the receiver had no room. On real hosts: `tcpi_rwnd_limited`."""
+    own_buffer_ns: tuple[int | None, ...] | None = None
+    """The send buffer had no room. On real hosts: `tcpi_sndbuf_limited`, which also needs an
+    application that waits for room."""
+    congestion_window_ns: tuple[int | None, ...] | None = None
+    """The congestion window had no room, outside of loss recovery."""
+    recovery_ns: tuple[int | None, ...] | None = None
+    """Loss recovery, fast or after a timeout, let no more segments into the network."""
+    own_interface_ns: tuple[int | None, ...] | None = None
+    """Too much data of the connection waited at the sender's own interface (TCP small queues)."""
+    timer_ns: tuple[int | None, ...] | None = None
+    """A retransmission timeout or a tail loss probe ended the wait, which counts from when its
+    timer was armed."""
 
 
 class TransferSamples(Wire):

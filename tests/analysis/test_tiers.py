@@ -217,7 +217,7 @@ conclude:
         (
             99.0,
             1.0,
-            "The limit is the CPUs in both settings of code: 99.0 %",
+            "The limit at 40 and 80 users in both settings of code is the CPUs: 99.0 %",
             "Limit not known, and so not ruled out",
         ),
         (
@@ -235,7 +235,9 @@ def test_a_limit_that_nobody_knows_is_ruled_out_by_more_elsewhere_alone(
     def plant(run: Run) -> Planted:
         users = min(int(run.treatment["users"]), 40)
         more = elsewhere if run.treatment["code"] == "b" else 1.0
-        return Planted(home=75 * users, app_cpu_pct=cpu_pct, packets=int(1000 * users * more))
+        return Planted(
+            home=75 * users, app_cpu_pct=cpu_pct * users / 40, packets=int(1000 * users * more)
+        )
 
     load_text = f'variant: "${{code}}", {CLOSED}'
     every = told(analyse(made(tmp_path, LIMIT, plant, load_text)))
@@ -259,13 +261,14 @@ def test_an_open_loop_that_serves_less_than_is_offered_has_ended_its_growth(
     def plant(run: Run) -> Planted:
         offered = 10 * int(run.treatment["offered"])
         served = min(offered, 2200)
-        cpu = 95.0 if offered > 2200 else 60.0
+        cpu = 95.0 * served / 2200
         return Planted(
             home=served - 500, app_cpu_pct=cpu, not_met=offered - served - 4 * (run.replicate - 2)
         )
 
-    (verdict,) = told(analyse(made(tmp_path, OFFERED, plant, OPEN)))
-    assert verdict.startswith("The limit is the CPUs: 95.0 % at offered 300")
+    verdict, served, *_ = told(analyse(made(tmp_path, OFFERED, plant, OPEN)))
+    assert verdict.startswith("The limit at offered 300 is the CPUs: 95.0 % in use")
+    assert served.startswith("Nothing limits throughput at offered 100 and 200")
 
 
 SAME = """\

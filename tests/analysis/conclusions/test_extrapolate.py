@@ -246,7 +246,7 @@ def test_more_than_in_proportion_is_remarked_and_so_is_a_missing_level(tmp_path:
     said = told(result)
     assert any("Superlinear: 2 clients carry 2.92 times as much as 1 client" in one for one in said)
     assert "Not measured (sink disk): 4 and 5 clients." in said
-    (table,) = conclusion_tables(result)
+    table, *_ = conclusion_tables(result)
     assert [str(row[3]) for row in table.rows][:4] == ["29.2", "44.0", "76.2", "76.2"]
 
 
@@ -286,6 +286,6 @@ def test_ratios_are_tabled_at_each_setting_and_over_all(tmp_path: Path) -> None:
 
     asked = "[{compare: sink, on: switch@server.port_in_mbps}]"
     result = concluding(tmp_path, asked, loads, clients="[1, 2]")
-    (table,) = conclusion_tables(result)
+    table, *_ = conclusion_tables(result)
     assert str(table.caption) == "Incoming traffic of switch towards server: disk ÷ null"
     assert [str(row[3]) for row in table.rows] == ["0.250", "0.360", "0.300"]

@@ -27,22 +27,18 @@ class Cycle:
 
     noun: str
     users: int
-    response_s: float
+    per_s: float
+    """Cycles of all users in a second."""
     think_s: float
 
     @property
     def length_s(self) -> float:
-        """Response and think time."""
-        return self.response_s + self.think_s
-
-    @property
-    def per_s(self) -> float:
-        """Cycles of all users in a second (Little's law)."""
-        return self.users / self.length_s
+        """Response and think time (Little's law)."""
+        return self.users / self.per_s
 
 
 def cycle_of(workload: WorkloadAnalysis, row: CellRow) -> Cycle | None:
-    """The cycle of a cell; None: its load is no closed loop, or its response times are unknown."""
+    """The cycle of a cell; None: its load is no closed loop, or not known, or got no answer."""
     if workload.closed_loop is None:
         return None
     loops = [workload.closed_loop(run) for run in row.runs]
@@ -50,10 +46,12 @@ def cycle_of(workload: WorkloadAnalysis, row: CellRow) -> Cycle | None:
     if not known or len(known) < len(loops):
         return None
     count = len(known)
+    if not all(one.per_s for one in known):
+        return None
     return Cycle(
         noun=known[0].noun,
         users=known[0].users,
-        response_s=sum(one.response_s for one in known) / count,
+        per_s=sum(one.per_s for one in known) / count,
         think_s=sum(one.think_s for one in known) / count,
     )
 

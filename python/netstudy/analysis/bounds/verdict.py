@@ -134,7 +134,7 @@ class _Rule:
         ]
 
     def _bounded(self, one: Candidate, place: int) -> Candidate:
-        if not one.share_pct:
+        if not one.share_pct or self.levels[place].throughput <= 0:
             return one
         bound = self.levels[place].throughput * 100 / one.share_pct
         state = "bounds one client" if one.is_reached and one.resource.comes_with_load else one.state
@@ -173,11 +173,12 @@ class _Rule:
         seen, first = self.levels[place], self.levels[0]
         found: list[Candidate] = []
         if seen.cycle is not None and first.cycle is not None:
+            # As many cycles a second as N / (R + Z), R being the response time at the least load.
             share = first.cycle.length_s / seen.cycle.length_s
             found.append(self._of_load(f"number of {seen.cycle.noun}", share, seen))
-        elif seen.offered:
+        elif seen.offered and seen.throughput > 0:
             found.append(self._of_load("offered load", seen.throughput / seen.offered, seen))
-        elif seen.load and (best := self._best_for_load(place)):
+        elif seen.load and (best := self._best_for_load(place)) and seen.throughput > 0:
             found.append(self._of_load("proportion to the load", seen.throughput / seen.load / best, seen))
         return found
 

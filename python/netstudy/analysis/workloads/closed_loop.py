@@ -59,13 +59,8 @@ class ClosedLoop:
     """Users, or requests that wait for answers or think at the same time."""
     think_s: float
     """Think time for each request, in the mean."""
-    unit_s: float
-    """The unit of the response times, in seconds."""
-
-    @property
-    def response_s(self) -> float:
-        """Mean response time of all users."""
-        return _ratio(*self.mean) * self.unit_s
+    per_s: float
+    """Requests a second."""
 
     @property
     def is_cut_off(self) -> bool:

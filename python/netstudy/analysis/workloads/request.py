@@ -93,7 +93,7 @@ def _closed_loop(run: RunSample) -> ClosedLoop | None:
         noun="requests under way",
         users=users,
         think_s=work.think_ns / NS_PER_S,
-        unit_s=1e-6,
+        per_s=due / window,
     )
 
 

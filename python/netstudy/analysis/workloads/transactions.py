@@ -243,7 +243,7 @@ def _closed_loop(run: RunSample) -> ClosedLoop | None:
         noun="users",
         users=load.users,
         think_s=load.think_ns / NS_PER_S * completed / elements,
-        unit_s=1e-3,
+        per_s=elements / window,
     )
 
 

@@ -17,7 +17,7 @@ from netstudy.analysis.verdict import Outcome, VerdictTable
 from netstudy.documents.problems import listed
 from netstudy.report.answer import comparison
 from netstudy.report.answer.budget import Weighed, led
-from netstudy.report.conclusions import page_of_conclusion, sentences_of
+from netstudy.report.conclusions import page_of_conclusion
 from netstudy.report.prose.grow import loop_sentence
 from netstudy.report.prose.observe import out_of_order, ranges
 from netstudy.report.prose.pairs import inseparable_sentence
@@ -199,7 +199,7 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
     drawn = [one for one in concluded if one.case == case.name and one.drawn is not None]
     for one in drawn:
         page = page_of_conclusion(one)
-        yield Source(page.subject, tuple(sentences_of(one)), case, concluded=one)
+        yield Source(page.subject, tuple(page.in_answer(one.drawn, one)), case, concluded=one)
     if case.loops:
         yield Source("growth", tuple(map(loop_sentence, case.loops)), case)
     if not tables and not drawn and not case.loops:

@@ -31,6 +31,10 @@ class ConclusionPage(ABC, Generic[DrawnT]):
     def sentences(self, drawn: DrawnT, found: Concluded) -> Iterator[Sentence]:
         """The findings, the weightiest first."""
 
+    def in_answer(self, drawn: DrawnT, found: Concluded) -> Iterator[Sentence]:
+        """The findings that the answer to the study's question may quote; all by default."""
+        return self.sentences(drawn, found)
+
     def truth(self, drawn: DrawnT, clause: Clause) -> Truth | None:
         """The answer to a question of yes or no; None if this kind gives none."""
         first = drawn.compared[:1]

@@ -51,6 +51,10 @@ class BottleneckPage(ConclusionPage[Bottlenecks]):
         if not found.by_default:
             yield from _further(drawn.limits)
 
+    def in_answer(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+        """The bottleneck alone."""
+        return _verdicts(drawn.limits)
+
     def truth(self, drawn: Bottlenecks, clause: Clause) -> Truth | None:
         """Whether the limit is the resource that the clause names, or a link if it names none."""
         if not clause.is_polar or clause.subject != self.subject:
@@ -354,20 +358,13 @@ def _ruled_out(last: Sequence[Level], one: Limits, held: Sentence) -> Iterator[S
         each
         for level in last
         for each in level.candidates
-        if each.state == "not reached" and _counts(each)
+        if each.state == "not reached" and each.resource.kind not in ("none", "port")
     ]
     groups = [same for same in alike(every, lambda each: each.name) if len(same) == len(last)]
     groups.sort(key=lambda same: -max(each.share_pct or 0.0 for each in same))
     if not groups:
         return
-    told = [
-        say(
-            "{name} ({share})",
-            name=Name(same[0].name),
-            share=value_range([_share(each) for each in same]),
-        )
-        for same in groups[:_TOLD]
-    ]
+    told = [_ruled_out_name(same) for same in groups[:_TOLD]]
     more = len(groups) - len(told)
     rest = say(" and {n} more", n=Number(more, str(more), "candidates ruled out"))
     yield say(
@@ -377,6 +374,14 @@ def _ruled_out(last: Sequence[Level], one: Limits, held: Sentence) -> Iterator[S
         names=listed_on(told) if more else join(told),
         more=rest if more else NOTHING,
     )
+
+
+def _ruled_out_name(same: Sequence[Candidate]) -> Sentence:
+    """The name of a resource and its shares; without a known limit, why it is ruled out."""
+    known = [_share(one) for one in same if one.share_pct is not None]
+    if not known:
+        return say("{name} ({note})", name=Name(same[0].name), note=Name(same[0].note))
+    return say("{name} ({share})", name=Name(same[0].name), share=value_range(known))
 
 
 def listed_on(items: Sequence[Sentence]) -> Sentence:

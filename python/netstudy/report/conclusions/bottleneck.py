@@ -246,18 +246,26 @@ def _of_served(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
 
 
 def _of_open(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
-    nearest = next((each for each in same[0].levels[-1].candidates if _counts(each)), None)
-    why = say("nothing that could be full was measured")
-    if nearest is not None:
+    last = same[0].levels[-1].candidates
+    idle = next((each for each in last if each.state == "full, but not in proportion"), None)
+    nearest = next((each for each in last if _counts(each) and each.state in _OPEN), None)
+    why = say("no measured resource is full")
+    if idle is not None:
         why = say(
-            "no bound is reached; the nearest is the {name}", name=_named(nearest, same)
+            "the use of the {name} does not follow throughput",
+            name=_named(idle, same),
         )
+    elif nearest is not None:
+        why = say("no bound is reached; the nearest is the {name}", name=_named(nearest, same))
     return say(
         "The bottleneck is not decided{at}{value}: {why}.",
         at=at,
         value=_throughput(same, one),
         why=why,
     )
+
+
+_OPEN: Final = ("not reached", "may be reached")
 
 
 def _counts(one: Candidate) -> bool:
@@ -334,7 +342,7 @@ def _not_modelled(found: Sequence[Limits]) -> Iterator[Sentence]:
 
 
 _NO_LIMIT: Final = {
-    "full, but not in proportion": "it is as full at another level, with another throughput",
+    "full, but not in proportion": "its use does not follow throughput",
     "full of waits": "the work that holds it waits for another full resource",
     "bounds one client": "it bounds each client, and not the total",
 }
@@ -415,7 +423,7 @@ def _would_decide(level: Level) -> Sentence:
         return say("More replicates would decide.")
     if missing:
         return say("Counters of the {names} would decide.", names=Name(listed(missing)))
-    nearest = next((one for one in level.candidates if _counts(one)), None)
+    nearest = next((one for one in level.candidates if _counts(one) and one.state in _OPEN), None)
     if nearest is None:
         return say("Runs with each resource doubled in turn would decide.")
     return say(

@@ -55,27 +55,31 @@ CandidateValue = Annotated[Candidate, Typed(CandidateScalar(), refs=False)]
 
 
 class Bottleneck(Conclusion):
-    """Finds the resource that limits throughput, and rules the other candidates out.
+    """Finds what limits throughput, at each level of the load and each setting of the other
+    factors, by the operational laws: throughput is at most the least of all bounds, and the bound
+    that it reaches is the limit. Every report has it; a study asks for it to name further
+    candidates, or to have it among the first conclusions.
 
-    If throughput grows with a factor, the conclusion is drawn for each setting of the other
-    factors. Throughput gains up to some level; the conclusion is drawn at that level or a later
-    one, whichever has the highest throughput. If several candidates are at their limits there, it
-    is drawn at a later level that has the same throughput within the noise and only one of them at
-    its limit, if there is such a level. If throughput grows with no factor, the conclusion is drawn
-    at the setting with the highest throughput.
+    Bounds are set by links (each direction), packet rates of interfaces, CPUs (the busiest of a
+    host), disks, buses, threads, connection pools and database slots, buffers of switches, windows
+    and send buffers, the number of requests under way, and the load itself. A resource whose use
+    does not follow throughput is no limit; neither is one that is held by work that waits for
+    another full resource. Bounds that are equal within the noise limit throughput together. Where
+    no bound is reached, the wait that takes most of the time is the limit.
     """
 
     bottleneck: Literal[True]
     """Always true."""
     candidates: dict[WordsValue, CandidateValue] = Field(default_factory=dict)
-    """Name -> a metric and its limit, such as `app@client.packets_per_s < 80000`. A metric in
-    percent needs no limit. The limit of a rate at an interface or a port is the line rate of its
-    link. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is ruled out only if
-    the metric was higher in another cell with the same links. In a group of several hosts, the host
-    that is nearest to the limit counts. By default, the candidates are the CPUs and disks of hosts,
-    each direction of each link, the switches, and TCP's windows, as far as they are measured."""
+    """Further candidates: name -> a metric and its limit, such as `app@client.packets_per_s <
+    80000`. A metric in percent needs no limit. The limit of a rate at an interface or a port is the
+    line rate of its link. `app@client.packets_per_s < unknown`: an unknown limit; the candidate is
+    ruled out only if the metric was higher in another cell with the same links. In a group of
+    several hosts, the host that is nearest to the limit counts. A candidate that reads a resource
+    of the network gives it its name and its limit."""
     near: PercentValue = 90.0
-    """Percentage of the limit from which a candidate counts as near the limit."""
+    """Percentage of a bound from which it counts as reached. Real CPUs and links that limit show
+    92 to 99 %, because counters include the edges of a phase."""
 
     @property
     def metrics(self) -> tuple[MetricName, ...]:

@@ -71,8 +71,10 @@ class BottleneckPage(ConclusionPage[Bottlenecks]):
         return None if span is None else _would_decide(span.levels[-1])
 
     def tables(self, drawn: Bottlenecks, found: Concluded, key: str) -> Iterator[Table]:
-        """The bounds."""
-        yield _table(found, drawn.limits, key)
+        """The bounds, if any of them is known."""
+        levels = (level for one in drawn.limits for level in one.levels)
+        if any(_counts(one) for level in levels for one in level.candidates):
+            yield _table(found, drawn.limits, key)
 
 
 def _is_limit(wanted: Sequence[LimitKind], level: Level) -> bool | None:

@@ -5,14 +5,16 @@ Counters are made by hand, and results are computed by hand beside them. A phase
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
 from netstudy import wire
 from netstudy.analysis.nodes import node_metric
-from netstudy.analysis.nodes.permits import permits
 from netstudy.analysis.samples import RunSample
+from netstudy.plan.workloads import planned_of
+from netstudy.plan.workloads.base import Permit
 from netstudy.study.vocabulary import split_metric
 from tests.analysis.test_nodes import counted, value
 from tests.report.synthetic import nodes, run
@@ -100,6 +102,11 @@ def test_what_has_no_limit_has_no_share() -> None:
     counters = {"server-1": {"threads_busy_ns": (0, SECOND_NS)}}
     assert measured(tiers(), "server-1.threads_busy_pct", counters) is None
     assert measured(tiers(), "server-1.pool_busy_pct", counters) is None
+
+
+def permits(planned: wire.Run, node: str, *, is_simulated: bool) -> Mapping[Permit, int]:
+    work = planned.workload
+    return planned_of(work).permits(work, node, is_simulated=is_simulated)
 
 
 def test_the_simulator_has_the_permits_of_the_costs() -> None:

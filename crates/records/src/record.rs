@@ -119,8 +119,9 @@ pub struct RecordNode {
     /// None: the number is unknown, or the host is simulated and its frames cost no CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
-    /// For a simulated host or zone: which of its capacities are modelled. What is not in the list
-    /// limits nothing in this run. None: a switch, or a real host, where everything is real.
+    /// For a simulated host or zone: which of its capacities are modelled. A capacity that is not in
+    /// the list limits nothing in this run. None: a switch, or a real host, where all of them are
+    /// real.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub modelled: Option<Vec<Modelled>>,
     /// Name of the file that describes the node's machine, `captures/nodes/<name>.json`. None: the

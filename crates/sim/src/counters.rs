@@ -148,8 +148,8 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 18] {
     ]
 }
 
-/// Counters of the buses, the disk and the permits of a host. Those of what the host does not have
-/// are left out.
+/// Counters of the buses, the disk and the permits of a host. A host without one of them has no
+/// counter of it.
 pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)> {
     let StationCounters { memory_bus, io_bus, disk_busy, disk_bytes, permits, .. } = counted;
     let memory = memory_bus.iter().flat_map(|bus| {

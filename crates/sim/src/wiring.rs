@@ -328,7 +328,7 @@ impl Wiring {
         self.topology.host_of(node).ok().and_then(|host| self.stations(host))
     }
 
-    /// What limits the host `node`, as far as the plan has it.
+    /// The capacities of the host `node` that the plan models, in the order of [`Modelled`].
     pub(crate) fn modelled(&self, node: usize) -> Vec<Modelled> {
         let stations = self.stations(node).map(|stations| stations.borrow());
         let mut found: Vec<_> = stations.iter().flat_map(|stations| stations.modelled()).collect();

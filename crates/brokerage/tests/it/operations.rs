@@ -1,6 +1,7 @@
 //! The ten operations as a client sees them, on each database.
 
 use std::thread;
+use std::time::Instant;
 
 use netstudy_records::{BrokerageCommand, BrokeragePlan, BrokerageRecord};
 
@@ -217,6 +218,7 @@ fn trade(at: std::net::SocketAddr, user: u32, rounds: u32) {
 #[test]
 fn the_books_balance_after_users_have_traded_the_same_quotes_at_once() {
     on_each_database("the_books_balance_after_users_have_traded_at_once", |plan| {
+        let started = Instant::now();
         let mut brokerage = Brokerage::loaded(&plan);
         let at = brokerage.at;
         // Two of them are the same user.
@@ -229,6 +231,13 @@ fn the_books_balance_after_users_have_traded_the_same_quotes_at_once() {
         let counters = brokerage.counters();
         assert_eq!((counters.operations["buy"], counters.operations["sell"]), (180, 90));
         assert!(counters.pool_waits > 0, "six users have four connections");
+        let elapsed_ns = started.elapsed().as_nanos() as u64;
+        for (busy_ns, most) in [
+            (counters.pool_busy_ns, plan.pool_connections),
+            (counters.threads_busy_ns, plan.worker_threads),
+        ] {
+            assert!(busy_ns > 0 && busy_ns <= u64::from(most) * elapsed_ns, "{busy_ns}");
+        }
     });
 }
 

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use netstudy_records::Modelled;
 use netstudy_units::Time;
 
-/// What a permit allows.
+/// A kind of permit, by the work that it allows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PermitKind {
     /// To work on a page element.

@@ -346,7 +346,7 @@ impl Stations {
         }
     }
 
-    /// What the stations model, by the names that a record has for it.
+    /// The capacities that the stations and the permits of the host model.
     pub(crate) fn modelled(&self) -> impl Iterator<Item = Modelled> {
         let stations = [
             (self.has_cpus, Modelled::Cpu),
@@ -358,7 +358,7 @@ impl Stations {
         stations.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).chain(permits)
     }
 
-    // ---- what applications add
+    // ---- additions of applications
 
     /// Adds permits of this kind, of which the host has this number.
     pub(crate) fn add_permits(&mut self, kind: PermitKind, count: u32) -> SharedPermits {

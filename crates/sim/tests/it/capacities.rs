@@ -1,11 +1,12 @@
-//! Capacities of hosts: what a record says is modelled, and the busy and waiting times of it, held
-//! against operational laws and against times worked by hand.
+//! Capacities of hosts: a record says which of them are modelled. Their busy and waiting times are
+//! held against operational laws, and against times worked by hand.
 
 use netstudy_records::{
     Arrivals, Bus, Costs, Cpu, Disk, Latency, Load, Modelled, Run, RunRecord, Service, Workload,
 };
 
 use crate::lab::{self, DEEP, make_ok};
+use crate::stations::grown;
 use crate::transactions::{APP, DB, MS, close, closed, costs, mean_ms, run, throughput, with_cpus};
 
 /// Length of the measuring phase.
@@ -16,20 +17,20 @@ fn phase_ns(record: &RunRecord) -> u64 {
 
 /// Mean of a sum of times, over the measuring phase: jobs in service, or jobs that wait.
 fn mean_number(record: &RunRecord, node: &str, counter: &str) -> f64 {
-    lab::counter(record, node, counter) as f64 / phase_ns(record) as f64
+    grown(record, node, counter) as f64 / phase_ns(record) as f64
 }
 
 /// Growth of the busy time of each CPU of a node.
 fn each_cpu(record: &RunRecord, node: &str) -> Vec<u64> {
     let names = record.counters[node].keys().filter(|name| name.starts_with("cpu_busy_ns."));
-    names.map(|name| lab::counter(record, node, name)).collect()
+    names.map(|name| grown(record, node, name)).collect()
 }
 
 fn assert_sum_of_cpus(record: &RunRecord, node: &str, cpus: usize) {
     let each = each_cpu(record, node);
     assert_eq!(each.len(), cpus);
     let sum: u64 = each.iter().sum();
-    let all = lab::counter(record, node, "host_cpu_ns");
+    let all = grown(record, node, "host_cpu_ns");
     assert!(all > 0);
     // Each is cut to whole ns at both edges.
     assert!(sum.abs_diff(all) <= cpus as u64, "{each:?} are not {all}");
@@ -52,7 +53,6 @@ fn busy_times_of_cpus_add_up_to_that_of_the_host() {
     let record = make_ok(&with_cpus(run(closed(10), load, 5), 3, 2));
     assert_sum_of_cpus(&record, APP, 3);
     assert_sum_of_cpus(&record, DB, 2);
-    assert!(each_cpu(&record, "server-2").is_empty(), "the work of a generator costs no CPU time");
 }
 
 #[test]
@@ -73,8 +73,9 @@ fn one_thread_is_in_use_all_the_time_and_the_other_users_wait_for_it() {
     let work = Costs { threads: Some(1), delay_ns: 10 * MS, app_cpu_ns: 0, ..costs() };
     let work = Costs { service: Service::Fixed, ..work };
     let record = make_ok(&run(closed(3), work, 5));
-    assert_eq!(lab::counter(&record, APP, "threads_busy_ns"), phase_ns(&record));
+    assert_eq!(grown(&record, APP, "threads_busy_ns"), phase_ns(&record));
     close(mean_number(&record, APP, "threads_waiting_ns"), 2.0, 0.001);
+    assert!(each_cpu(&record, "server-2").is_empty(), "the work of a generator costs no CPU time");
 }
 
 #[test]
@@ -82,11 +83,11 @@ fn connections_of_the_pool_count_at_the_application_and_slots_at_the_database() 
     let work = Costs { database_calls: 1, database_hold_ns: 10 * MS, app_cpu_ns: 0, ..costs() };
     let work = Costs { service: Service::Fixed, pool_connections: 2, database_slots: 5, ..work };
     let record = make_ok(&run(closed(6), work, 5));
-    assert_eq!(lab::counter(&record, APP, "pool_busy_ns"), 2 * phase_ns(&record));
+    assert_eq!(grown(&record, APP, "pool_busy_ns"), 2 * phase_ns(&record));
     close(mean_number(&record, APP, "pool_waiting_ns"), 4.0, 0.001);
     // A slot is free while the answer and the next call cross the network.
     close(mean_number(&record, DB, "database_slots_busy_ns"), 2.0, 0.01);
-    assert_eq!(lab::counter(&record, DB, "database_slots_waiting_ns"), 0);
+    assert_eq!(grown(&record, DB, "database_slots_waiting_ns"), 0);
     assert_eq!([names_with(&record, APP, "slots"), names_with(&record, DB, "pool")], [0, 0]);
     assert_eq!(names_with(&record, APP, "threads"), 0, "their number is not limited");
 }
@@ -96,7 +97,7 @@ fn a_database_on_the_application_s_host_has_slots_there_and_no_pool() {
     let work = Costs { database_calls: 1, database_hold_ns: 10 * MS, app_cpu_ns: 0, ..costs() };
     let work = Costs { service: Service::Fixed, database_slots: 2, ..work };
     let record = make_ok(&on_one_host(run(closed(6), work, 5)));
-    assert_eq!(lab::counter(&record, APP, "database_slots_busy_ns"), 2 * phase_ns(&record));
+    assert_eq!(grown(&record, APP, "database_slots_busy_ns"), 2 * phase_ns(&record));
     close(mean_number(&record, APP, "database_slots_waiting_ns"), 4.0, 0.001);
     assert_eq!(names_with(&record, APP, "pool"), 0);
     let expected = vec![Modelled::Cpu, Modelled::DatabaseSlots];
@@ -129,12 +130,12 @@ fn jobs_that_wait_for_one_slot_are_those_of_a_queue_with_one_server() {
 fn the_disk_of_the_database_is_busy_for_its_time_and_never_longer_than_the_phase() {
     let work = Costs { database_calls: 1, database_disk_ns: 10 * MS, app_cpu_ns: 0, ..costs() };
     let full = make_ok(&run(closed(8), work.clone(), 5));
-    assert_eq!(lab::counter(&full, DB, "disk_busy_ns"), phase_ns(&full));
+    assert_eq!(grown(&full, DB, "disk_busy_ns"), phase_ns(&full));
     assert_eq!(names_with(&full, DB, "disk_read_bytes"), 0, "its accesses have no size");
     // U = X S (Denning and Buzen 1978), with one user who thinks.
     let load = Load::Closed { users: 1, think_ns: 30 * MS, think: Service::Fixed };
     let half = make_ok(&run(load, Costs { service: Service::Fixed, ..work }, 20));
-    let share = lab::counter(&half, DB, "disk_busy_ns") as f64 / phase_ns(&half) as f64;
+    let share = grown(&half, DB, "disk_busy_ns") as f64 / phase_ns(&half) as f64;
     close(share, throughput(&half) * 0.01, 0.002);
 }
 
@@ -146,7 +147,7 @@ fn the_disk_of_the_database_counts_at_a_host_that_has_a_disk_for_files_too() {
     run.network.groups[1].disk =
         Some(Disk { disk_rate_bps, access_ns: 0, write_cache_bytes: 0, page_cache_bytes: 0 });
     let record = make_ok(&run);
-    assert_eq!(lab::counter(&record, DB, "disk_busy_ns"), phase_ns(&record));
+    assert_eq!(grown(&record, DB, "disk_busy_ns"), phase_ns(&record));
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn seconds(record: &RunRecord) -> f64 {
 }
 
 /// Growth of a counter of a node over the run.
-fn grown(record: &RunRecord, node: &str, counter: &str) -> u64 {
+pub(crate) fn grown(record: &RunRecord, node: &str, counter: &str) -> u64 {
     let values = &record.counters[node][counter];
     let read = |value: Option<&Option<u64>>| value.copied().flatten().expect("it was read");
     read(values.last()) - read(values.first())

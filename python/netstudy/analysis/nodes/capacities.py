@@ -1,5 +1,4 @@
-"""Formulas of capacities with several servers: the CPUs of a host, and its permits
-(`analysis.nodes.permits`)."""
+"""Formulas of capacities with several servers: the CPUs of a host, and its permits."""
 
 from __future__ import annotations
 
@@ -9,8 +8,8 @@ from typing import Final
 import numpy as np
 
 from netstudy.analysis.nodes.growth import Fraction, Growth
-from netstudy.analysis.nodes.permits import Permit
 from netstudy.analysis.samples import NS_PER_S
+from netstudy.plan.workloads.base import Permit
 
 CPU_BUSY: Final = "cpu_busy_ns."
 """Beginning of the names of the counters that have the busy time of one CPU each."""

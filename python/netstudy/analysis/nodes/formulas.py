@@ -17,9 +17,9 @@ import numpy as np
 from netstudy.analysis.metrics import Direction
 from netstudy.analysis.nodes.capacities import busiest_cpu, in_use, waiting
 from netstudy.analysis.nodes.growth import Fraction, Growth
-from netstudy.analysis.nodes.permits import Permit
 from netstudy.analysis.nodes.places import Kind
 from netstudy.analysis.samples import BITS_PER_MEGABIT, NS_PER_S, Floats
+from netstudy.plan.workloads.base import Permit
 from netstudy.units import CHECK_SEQUENCE_BYTES, UNCOUNTED_BYTES
 from netstudy.wire import InstrumentKind
 
@@ -272,7 +272,7 @@ def _disk_and_swap() -> dict[str, Formula]:
     }
 
 
-def _permits(kind: Permit, permits: str, jobs: str) -> dict[str, Formula]:
+def _permits(kind: Permit, permits: str) -> dict[str, Formula]:
     """How many of the permits of a host are in use, and how many jobs wait for one."""
     source = "counters of the application"
     return {
@@ -288,8 +288,8 @@ def _permits(kind: Permit, permits: str, jobs: str) -> dict[str, Formula]:
             waiting(kind),
             "sum",
             "",
-            f"{jobs} that wait for {permits}",
-            f"time that {jobs} waited for {permits}, added up ÷ time",
+            f"jobs that wait for {permits}",
+            f"time that jobs waited for {permits}, added up ÷ time",
             direction="lower",
             decimals=2,
             source=source,
@@ -390,9 +390,9 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         source="hardware counters of the CPUs",
     ),
     **_disk_and_swap(),
-    **_permits("threads", "threads", "page elements"),
-    **_permits("pool", "connections of the pool", "calls of the database"),
-    **_permits("database_slots", "slots of the database", "requests"),
+    **_permits("threads", "threads"),
+    **_permits("pool", "connections of the pool"),
+    **_permits("database_slots", "slots of the database"),
     "memory_bus_busy_pct": Formula(
         _busy("memory_bus_busy"),
         "mean",

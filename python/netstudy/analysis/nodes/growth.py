@@ -13,9 +13,10 @@ from functools import cache, reduce
 import numpy as np
 
 from netstudy.analysis.clocks import Booleans, inside, placed
-from netstudy.analysis.nodes.permits import Permit, permits
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
+from netstudy.plan.workloads import planned_of
+from netstudy.plan.workloads.base import Permit
 from netstudy.study.vocabulary import MACHINE
 from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
@@ -283,7 +284,8 @@ class _SampleReader:
 
 
 def _permits(run: RunSample, node: str) -> Mapping[Permit, int]:
-    return permits(run.planned, node, is_simulated=run.record.mode is not None)
+    work = run.planned.workload
+    return planned_of(work).permits(work, node, is_simulated=run.record.mode is not None)
 
 
 def _cpus(run: RunSample, node: str) -> float | None:

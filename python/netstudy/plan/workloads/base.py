@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic, Literal, TypeVar
 
 from netstudy import wire
 from netstudy.documents.problems import Path
@@ -20,6 +20,11 @@ from netstudy.study.workloads import Spec
 SpecT = TypeVar("SpecT", bound=Spec)
 WireT = TypeVar("WireT", bound=wire.Traffic)
 WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Published)
+
+Permit = Literal["threads", "pool", "database_slots"]
+"""A kind of permit, which work holds while it is carried out: a thread of an application server, a
+connection of its pool, a slot of its database. Capacities, counters and metrics have the same
+names."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +130,17 @@ class Planned(ABC, Generic[WorkT]):
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:  # noqa: ARG002
         """Further lines of the description: subject and text."""
         yield from ()
+
+    def permits(
+        self,
+        work: WorkT,  # noqa: ARG002
+        node: str,  # noqa: ARG002
+        *,
+        is_simulated: bool,  # noqa: ARG002
+    ) -> Mapping[Permit, int]:
+        """The number of permits of each kind at a host. Kinds that the host does not have, or whose
+        number is not limited or not known, are left out."""
+        return {}
 
 
 def pair_count(work: wire.Traffic | wire.Published) -> int:

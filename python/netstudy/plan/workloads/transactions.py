@@ -11,7 +11,7 @@ from netstudy.documents.problems import Path, dotted
 from netstudy.hardware import HardwareLibrary
 from netstudy.knobs import knobs
 from netstudy.plan.paths import Routes
-from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
+from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Permit, Roles
 from netstudy.study import Study, level_text
 from netstudy.study.dsn import postgresql_dsn
 from netstudy.study.references import concrete
@@ -128,6 +128,25 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         the connections to the database."""
         pool = work.costs.pool_connections if work.costs and work.roles.database else 0
         return work.load.users + pool
+
+    def permits(
+        self, work: wire.Transactions, node: str, *, is_simulated: bool
+    ) -> Mapping[Permit, int]:
+        """In the simulator, the costs of a page element have the numbers. On other testbeds, the
+        brokerage has a pool of connections, and threads if the plan says how many."""
+        serves = _is_one_of(work.roles.server, node)
+        found: dict[Permit, int | None] = {}
+        if is_simulated and work.costs is not None:
+            if serves:
+                found["threads"] = work.costs.threads
+            if serves and work.roles.database:
+                found["pool"] = work.costs.pool_connections
+            if _is_one_of(work.roles.database or work.roles.server, node):
+                found["database_slots"] = work.costs.database_slots
+        elif not is_simulated and serves and isinstance(work.application, wire.Brokerage):
+            found["threads"] = work.application.threads
+            found["pool"] = work.application.pool_connections
+        return {kind: count for kind, count in found.items() if count is not None}
 
     def registered_users(self, work: wire.Transactions) -> int:
         """Users of the brokerage; each takes memory in the load generators."""
@@ -351,6 +370,10 @@ def _load(spec: Transactions, context: Context) -> wire.ClosedLoad | wire.OpenLo
         arrivals=_word(spec.open.arrivals),
         users=concrete(spec.open.users),
     )
+
+
+def _is_one_of(role: Sequence[str], node: str) -> bool:
+    return node in (member.partition("@")[0] for member in role)
 
 
 def _word(value: str | Ref) -> Any:

@@ -150,7 +150,6 @@ class _Program(RunApplication):
     asked: wire.Program
     place: _Place
     process: PlainProcess
-    evidence: ApplicationEvidence = field(default_factory=ApplicationEvidence)
 
     @classmethod
     async def start(cls, asked: wire.Program, place: _Place, processes: RunProcesses) -> _Program:
@@ -190,7 +189,7 @@ class _Program(RunApplication):
 
     async def finish(self) -> ApplicationEvidence:
         """See RunApplication.finish."""
-        return ApplicationEvidence()
+        return ApplicationEvidence(self.place.served.host)
 
     async def _answers(self) -> None:
         """Wait until the program answers with success at its ready path."""
@@ -305,7 +304,7 @@ class _Brokerage(RunApplication):
         books = await self._answer(brokerage_wire.BrokerageBooks, "check")
         await self.server.send(agent_wire.StopCommand())
         await answered(self.server, self.server.finish(agent_wire.EndRecord))
-        return ApplicationEvidence(tuple(self.done), self.snapshots, books)
+        return ApplicationEvidence(self.place.served.host, tuple(self.done), self.snapshots, books)
 
     async def _command(
         self,

@@ -42,6 +42,8 @@ class Served:
 class ApplicationEvidence:
     """The records of an application."""
 
+    host: str
+    """The host of the application server."""
     done: tuple[BrokerageDone, ...] = ()
     """The commands that the application has completed, in order."""
     snapshots: Mapping[str, BrokerageSnapshot] = field(default_factory=dict)

@@ -128,12 +128,10 @@ def _of_hardware(host: str, evidence: Evidence) -> wire.Readings:
 def _of_application(host: str, evidence: Evidence) -> wire.Readings:
     """Times of the brokerage's threads and of its pool of database connections, at the host of its
     server. An operation counts when it ends its use of a connection, or its wait for one."""
-    work, application = evidence.run.workload, evidence.application
-    if application is None or not isinstance(work, wire.Transactions):
+    application = evidence.application
+    if application is None or application.host != host:
         return {}
     taken = [application.snapshots.get(edge) for edge in evidence.edges]
-    if host != work.roles.server[0].partition("@")[0] or not any(taken):
-        return {}
     return _columns(
         [
             {

@@ -1152,6 +1152,35 @@ class ConnectionSamples(Wire):
     login_ns: tuple[int, ...] | None = None
     """FTP only: time from the opening of the control connection until the session was ready for
     transfers."""
+    idle_ns: tuple[int | None, ...] | None = None
+    """This and the next seven columns: why the ends that send data sent nothing more, and for how
+    long. If both ends send data, their times are added. A control connection does not count. On
+    simulated hosts the eight columns add up to the length of the phase, for each of these ends.
+
+    Real hosts know three of the eight: the kernel's time a connection was busy, and the times for
+    which the two buffers limited it. The other columns are missing there, and a value is None if
+    the connection was closed before its counters were read. The kernel counts in jiffies (1 to
+    10 ms), so a share of many short waits is right only on average.
+
+    This column: nothing was to be sent, and nothing was outstanding. On real hosts, the time that
+    is not `tcpi_busy_time`; it includes the opening of the connection."""
+    sent_ns: tuple[int | None, ...] | None = None
+    """Everything written was sent, and its acknowledgment was awaited; also that of a SYN, so this
+    includes the opening of the connection."""
+    peer_window_ns: tuple[int | None, ...] | None = None
+    """The window of the receiver had no room. On real hosts: `tcpi_rwnd_limited`."""
+    own_buffer_ns: tuple[int | None, ...] | None = None
+    """The send buffer had no room. On real hosts: `tcpi_sndbuf_limited`, which also needs an
+    application that waits for room."""
+    congestion_window_ns: tuple[int | None, ...] | None = None
+    """The congestion window had no room, outside of loss recovery."""
+    recovery_ns: tuple[int | None, ...] | None = None
+    """Loss recovery, fast or after a timeout, let no more segments into the network."""
+    own_interface_ns: tuple[int | None, ...] | None = None
+    """Too much data of the connection waited at the sender's own interface (TCP small queues)."""
+    timer_ns: tuple[int | None, ...] | None = None
+    """A retransmission timeout or a tail loss probe ended the wait, which counts from when its
+    timer was armed."""
 
 
 class TransferSamples(Wire):
@@ -1332,6 +1361,21 @@ class PhaseTimes(Wire):
     end_ns: int
 
 
+Modelled = Literal[
+    "cpu",
+    "memory_bus",
+    "io_bus",
+    "disk",
+    "packet_rate",
+    "threads",
+    "pool",
+    "database_slots",
+]
+"""A capacity of a host that the simulator can model: CPU time, the rates of the buses, a disk, the
+packet rate of an interface; threads of the application server, its connections to the database, and
+the requests that the database works on at a time."""
+
+
 class RecordNode(Wire):
     """A node of the run."""
 
@@ -1346,6 +1390,10 @@ class RecordNode(Wire):
     to which the host's processes are pinned, or less with a quota. In the simulator: one for each
     interface whose frames cost processor time, and one for packets that stay inside the host. None:
     the number is not known, or frames cost the simulated host no processor time."""
+    modelled: tuple[Modelled, ...] | None = None
+    """For a simulated host or zone: which of its capacities are modelled. A capacity that is not in
+    the list limits nothing in this run. None: a switch, or a real host, where all of them are
+    real."""
     environment: str | None = None
     """Name of the file that describes the node's machine, `captures/nodes/<name>.json`. None: the
     node was simulated, or nothing was captured."""

@@ -445,12 +445,11 @@ def test_what_is_busy_is_told_by_the_time_that_it_was() -> None:
         "client": {"disk_busy_ns": (7, 500_000_007), "io_bus_busy_ns": (0, 1_000_000_000)},
         "machine": {"disk_busy_ms": (100, 1600)},
     }
-    record = counted(counters, {"client": {"eth0": {"interface_cpu_ns": (0, 1_900_000_000)}}})
+    record = counted(counters)
     assert value(record, "machine.disk_busy_pct") == pytest.approx(75)
     assert value(record, "client.disk_busy_pct") == pytest.approx(25)
     assert value(record, "client.io_bus_busy_pct") == pytest.approx(50)
     assert value(record, "client.memory_bus_busy_pct") is None
-    assert value(record, "client.packet_cpu_pct") == pytest.approx(95)
 
 
 def test_frames_at_a_port_have_a_mean_size_each_way_and_fill_a_share_of_the_line() -> None:

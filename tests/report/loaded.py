@@ -53,6 +53,8 @@ class Load:
     client_cpu: float | Mapping[str, float] = 0.2
     cpus: float = 1.0
     """CPUs of each host."""
+    wasted: float = 0.0
+    """Share of the bytes that the receivers get twice."""
     dropped: int = 0
     """Frames at the port to the first client."""
     more: Mapping[str, Readings] = field(default_factory=dict)
@@ -90,7 +92,7 @@ def record(run: Run, load: Load) -> RunRecord:
             connection=ConnectionSamples(
                 client=clients,
                 server=("server",) * len(clients),
-                bytes_received=(each * 1448 // FRAME,) * len(clients),
+                bytes_received=(round(each * (1 - load.wasted)) * 1448 // FRAME,) * len(clients),
                 bytes_sent=(0,) * len(clients),
                 busy_ns=(SECONDS * NS,) * len(clients),
                 retransmissions=(0,) * len(clients),

@@ -39,6 +39,7 @@ impl Snapshots {
         let of_host = taken.missing.iter();
         missing.extend(of_host.map(|(source, why)| (source.to_string(), why.clone())));
         let mut counters = taken.counters();
+        counters.append(&mut taken.cpu_busy_ns());
         if self.own_files {
             add_own_files(&mut counters, &mut missing);
         }

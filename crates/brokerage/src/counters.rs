@@ -23,6 +23,7 @@ pub(crate) struct Counters {
     pub(crate) retries: AtomicU64,
     pool_waits: AtomicU64,
     pool_wait_ns: AtomicU64,
+    pool_busy_ns: AtomicU64,
     pub(crate) database_connects: AtomicU64,
     pub(crate) bytes_in: AtomicU64,
     pub(crate) bytes_out: AtomicU64,
@@ -58,8 +59,13 @@ impl Counters {
         self.pool_wait_ns.fetch_add(waited.as_nanos() as u64, Relaxed);
     }
 
+    /// An operation has ended that used a connection of the pool for this time.
+    pub(crate) fn pool_use(&self, used: Duration) {
+        self.pool_busy_ns.fetch_add(used.as_nanos() as u64, Relaxed);
+    }
+
     /// All counters, for a record.
-    pub(crate) fn read(&self, sessions: usize) -> BrokerageCounters {
+    pub(crate) fn read(&self, sessions: usize, threads_busy: Duration) -> BrokerageCounters {
         let of = |counter: &AtomicU64| counter.load(Relaxed);
         let responses = ["2xx", "3xx", "4xx", "5xx"].into_iter().zip(&self.responses);
         let responses: BTreeMap<_, _> =
@@ -78,6 +84,8 @@ impl Counters {
             retries: of(&self.retries),
             pool_waits: of(&self.pool_waits),
             pool_wait_ns: of(&self.pool_wait_ns),
+            pool_busy_ns: of(&self.pool_busy_ns),
+            threads_busy_ns: threads_busy.as_nanos() as u64,
             database_connects: of(&self.database_connects),
             bytes_in: of(&self.bytes_in),
             bytes_out: of(&self.bytes_out),

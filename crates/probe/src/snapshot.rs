@@ -12,6 +12,10 @@ pub struct Origin {
     pub namespace: Option<u64>,
 }
 
+/// Counters of the states in which a CPU works for this machine.
+const BUSY_STATES: [&str; 5] =
+    ["cpu_user_ms", "cpu_nice_ms", "cpu_system_ms", "cpu_irq_ms", "cpu_softirq_ms"];
+
 /// Readings of the chosen sources at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -69,6 +73,22 @@ impl Snapshot {
             }
         }
         parts
+    }
+
+    /// Busy time of each online CPU, by the name that records have for it, such as `cpu_busy_ns.0`:
+    /// the time in processes, in the kernel on their behalf, and in interrupts.
+    #[must_use]
+    pub fn cpu_busy_ns(&self) -> BTreeMap<String, u64> {
+        const NS_PER_MS: u64 = 1_000_000;
+        let mut busy = BTreeMap::new();
+        for reading in self.readings.iter().filter(|reading| reading.source == Source::Cpus) {
+            let number = reading.part.as_deref().and_then(|part| part.strip_prefix("cpu"));
+            if let Some(number) = number.filter(|_| BUSY_STATES.contains(&reading.counter.name)) {
+                let sum: &mut u64 = busy.entry(format!("cpu_busy_ns.{number}")).or_default();
+                *sum = sum.saturating_add(reading.scaled().saturating_mul(NS_PER_MS));
+            }
+        }
+        busy
     }
 
     /// The kernel's output; keys are files or queries, see [`Source::place`].

@@ -222,6 +222,10 @@ pub struct BrokerageCounters {
     pub pool_waits: u64,
     /// Total time of these waits.
     pub pool_wait_ns: u64,
+    /// Total time for which operations that have ended used a connection to the database.
+    pub pool_busy_ns: u64,
+    /// Total time for which the worker threads worked.
+    pub threads_busy_ns: u64,
     /// Connections to the database that were opened.
     pub database_connects: u64,
     /// Bytes received by HTTP connections.

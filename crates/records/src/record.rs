@@ -119,6 +119,10 @@ pub struct RecordNode {
     /// None: the number is unknown, or the host is simulated and its frames cost no CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<f64>,
+    /// For a simulated host or zone: which of its capacities are modelled. What is not in the list
+    /// limits nothing in this run. None: a switch, or a real host, where everything is real.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modelled: Option<Vec<Modelled>>,
     /// Name of the file that describes the node's machine, `captures/nodes/<name>.json`. None: the
     /// node was simulated, or its machine was not captured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,6 +130,28 @@ pub struct RecordNode {
     /// When its counters were read at each edge, by its clock; none: at the edge itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_at_ns: Option<Vec<u64>>,
+}
+
+/// A capacity of a host that the simulator can model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Modelled {
+    /// CPU time: work costs some.
+    Cpu,
+    /// The rate of the memory bus.
+    MemoryBus,
+    /// The rate of the I/O bus.
+    IoBus,
+    /// A disk.
+    Disk,
+    /// The packet rate of an interface.
+    PacketRate,
+    /// The number of threads of the application server.
+    Threads,
+    /// The number of connections from the application server to the database.
+    Pool,
+    /// The number of requests that the database works on at a time.
+    DatabaseSlots,
 }
 
 /// Samples of the measuring phase: tables with one column per quantity.

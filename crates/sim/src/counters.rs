@@ -1,5 +1,8 @@
 //! Lists counters with the names that they have in the record of a run.
 
+use std::borrow::Cow;
+use std::iter;
+
 use netstudy_records::FRAMES_RECEIVED_BY_SIZE;
 use netstudy_tcp::Counters;
 use netstudy_units::Duration;
@@ -93,18 +96,20 @@ impl Cpus {
         self.stationed.map_or(of_interfaces as f64, |(_, cpus)| f64::from(cpus))
     }
 
-    /// Busy time of the CPUs.
-    pub(crate) fn counters(&self, counted: &Snapshot) -> [(&'static str, u64); 1] {
+    /// Busy time of all CPUs together, and of each of them.
+    pub(crate) fn counters(&self, counted: &Snapshot) -> Vec<(Cow<'static, str>, u64)> {
         let at_links =
             self.at_links.iter().map(|(end, kind)| kind.busy(&counted.ends[*end].nic.received));
         let inside = self.inside.iter().filter_map(|(node, kind)| {
             counted.inside.get(node).map(|received| kind.busy(received))
         });
-        let stationed =
-            self.stationed.iter().filter_map(|(node, _)| Some(counted.stations.get(node)?.cpu));
-        let busy =
-            at_links.chain(inside).chain(stationed).fold(Duration::ZERO, |sum, busy| sum + busy);
-        [("host_cpu_ns", busy.as_ns())]
+        let stationed = self.stationed.iter().filter_map(|(node, _)| counted.stations.get(node));
+        let stationed = stationed.flat_map(|stations| stations.cpus.iter().copied());
+        let each: Vec<Duration> = at_links.chain(inside).chain(stationed).collect();
+        let all = each.iter().fold(Duration::ZERO, |sum, busy| sum + *busy);
+        let each = each.iter().enumerate();
+        let each = each.map(|(cpu, busy)| (format!("cpu_busy_ns.{cpu}").into(), busy.as_ns()));
+        iter::once((Cow::Borrowed("host_cpu_ns"), all.as_ns())).chain(each).collect()
     }
 }
 
@@ -134,32 +139,23 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 18] {
     ]
 }
 
-/// Counters of the buses and the disk of a host. If the host has no such bus or disk, its counters
+/// Counters of the buses, the disk and the permits of a host. Those of what the host does not have
 /// are left out.
 pub(crate) fn of_stations(counted: &StationCounters) -> Vec<(&'static str, u64)> {
-    let StationCounters { memory_bus, io_bus, disk, .. } = counted;
+    let StationCounters { memory_bus, io_bus, disk_busy, disk_bytes, permits, .. } = counted;
     let memory = memory_bus.iter().flat_map(|bus| {
         [("memory_bus_busy_ns", bus.busy.as_ns()), ("memory_bus_bytes", bus.bytes)]
     });
     let io = io_bus
         .iter()
         .flat_map(|bus| [("io_bus_busy_ns", bus.busy.as_ns()), ("io_bus_bytes", bus.bytes)]);
-    let disk = disk.iter().flat_map(|disk| {
-        [
-            ("disk_busy_ns", disk.busy.as_ns()),
-            ("disk_read_bytes", disk.read_bytes),
-            ("disk_written_bytes", disk.written_bytes),
-        ]
+    let busy = disk_busy.iter().map(|busy| ("disk_busy_ns", busy.as_ns()));
+    let bytes = disk_bytes
+        .iter()
+        .flat_map(|[read, written]| [("disk_read_bytes", *read), ("disk_written_bytes", *written)]);
+    let permits = permits.iter().flat_map(|(kind, times)| {
+        let [busy, waiting] = kind.counters();
+        [(busy, times.busy_ns), (waiting, times.waiting_ns)]
     });
-    memory.chain(io).chain(disk).collect()
-}
-
-/// CPU time that the host spent on the packets of an interface; empty unless the host has stations
-/// with CPUs. `number` is the interface's number at the host.
-pub(crate) fn of_packet_cpu(
-    counted: Option<&StationCounters>,
-    number: usize,
-) -> Option<(&'static str, u64)> {
-    let busy = counted?.packets.as_ref()?.get(number)?;
-    Some(("interface_cpu_ns", busy.as_ns()))
+    memory.chain(io).chain(busy).chain(bytes).chain(permits).collect()
 }

@@ -97,8 +97,9 @@ fn record_node(wiring: &Wiring, (number, node): (usize, &Node)) -> (String, Reco
     };
     let (kind, group, clock) = (kind.to_owned(), group.clone(), CLOCK.to_owned());
     let cpus = Cpus::of_host(wiring, number).map(|cpus| cpus.count());
+    let modelled = (kind != "switch").then(|| wiring.modelled(number));
     let node = node.name().to_owned();
-    (node, RecordNode { kind, group, clock, cpus, environment: None, read_at_ns: None })
+    (node, RecordNode { kind, group, clock, cpus, modelled, environment: None, read_at_ns: None })
 }
 
 fn phase(span: &Span) -> PhaseTimes {
@@ -242,11 +243,7 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
                 }
                 let drops = readings(counted.clone().map(|end| counters::of_interface(&end)));
                 let packets = readings(counted.map(|end| counters::of_packets(&end)));
-                let cpu = readings(edges.iter().map(|edge| {
-                    let (host, number) = wiring.place_at_host(at)?;
-                    counters::of_packet_cpu(edge.stations.get(&host), number)
-                }));
-                drops.into_iter().chain(packets).chain(cpu).collect()
+                drops.into_iter().chain(packets).collect()
             }
             Attachment::SwitchPort { .. } => readings(counted.map(|end| counters::of_port(&end))),
         };
@@ -277,11 +274,11 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
 
 /// Turns lists of counters, one for each edge, into lists of values, one for each counter.
 fn readings(
-    edges: impl Iterator<Item = impl IntoIterator<Item = (&'static str, u64)>>,
+    edges: impl Iterator<Item = impl IntoIterator<Item = (impl Into<String>, u64)>>,
 ) -> Readings {
     let mut readings = Readings::new();
     for (name, value) in edges.flatten() {
-        readings.entry(name.to_owned()).or_default().push(Some(value));
+        readings.entry(name.into()).or_default().push(Some(value));
     }
     readings
 }

@@ -11,6 +11,7 @@ use netstudy_fabric::topology::{
 use netstudy_fabric::{BufferConfig, Link, PauseThresholds, ethernet};
 use netstudy_random::Stream;
 use netstudy_records as records;
+use netstudy_records::Modelled;
 use netstudy_tcp::{
     Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule, Segment,
 };
@@ -325,6 +326,23 @@ impl Wiring {
     pub(crate) fn stations_of(&self, member: usize) -> Option<&Shared> {
         let node = self.members[member].side.node;
         self.topology.host_of(node).ok().and_then(|host| self.stations(host))
+    }
+
+    /// What limits the host `node`, as far as the plan has it.
+    pub(crate) fn modelled(&self, node: usize) -> Vec<Modelled> {
+        let stations = self.stations(node).map(|stations| stations.borrow());
+        let mut found: Vec<_> = stations.iter().flat_map(|stations| stations.modelled()).collect();
+        let inside = self.inside(node);
+        let interfaces = self.interfaces_of(node).map(|(_, kind)| kind);
+        if interfaces.clone().chain(inside).any(|kind| kind.receive.has_cpu_cost()) {
+            found.push(Modelled::Cpu);
+        }
+        if interfaces.clone().any(|kind| kind.receive.frame_interval > Duration::ZERO) {
+            found.push(Modelled::PacketRate);
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
     }
 
     /// Whether any host has stations.

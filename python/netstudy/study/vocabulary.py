@@ -78,6 +78,7 @@ HOST_METRICS = {
     "txdrop_per_s": Quantity("packets dropped before they were sent", at_port=True),
     "rxdrop_per_s": Quantity("packets dropped when they came in", at_port=True),
     "cpu_pct": Quantity("CPU time as a share of the CPU time that the host may use"),
+    "busiest_cpu_pct": Quantity("busy share of the CPU that is busy for longest"),
     "cpu_ns_per_byte": Quantity(
         "CPU time per byte that the interfaces received or sent", is_rate=False
     ),
@@ -87,7 +88,12 @@ HOST_METRICS = {
     "disk_mb_per_s": Quantity("bytes read and written"),
     "disk_busy_pct": Quantity("share of the time with a request under way"),
     "swap_pages_per_s": Quantity("pages swapped in and out"),
-    "packet_cpu_pct": Quantity("share of one CPU for the packets of an interface", at_port=True),
+    "threads_busy_pct": Quantity("share of the application's threads that are in use"),
+    "threads_waiting": Quantity("mean number of page elements that wait for a thread"),
+    "pool_busy_pct": Quantity("share of the application's database connections that are in use"),
+    "pool_waiting": Quantity("mean number of calls that wait for a connection to the database"),
+    "database_slots_busy_pct": Quantity("share of the database's slots that are in use"),
+    "database_slots_waiting": Quantity("mean number of requests that wait for a database's slot"),
     "memory_bus_busy_pct": Quantity("share of the time in which memory moved bytes"),
     "io_bus_busy_pct": Quantity("share of the time in which the I/O bus moved bytes"),
     "receiver_limited_pct": Quantity(
@@ -136,6 +142,7 @@ LINK_METRICS = {
 
 MACHINE_METRICS = {
     "cpu_pct": Quantity("busy share of all CPUs"),
+    "busiest_cpu_pct": Quantity("busy share of the CPU that is busy for longest"),
     "softirq_pct": Quantity("share of all CPUs in soft interrupts, charged to no process"),
     "steal_pct": Quantity("share of all CPUs that the hypervisor gave to other machines"),
     "disk_mb_per_s": Quantity("bytes read and written"),

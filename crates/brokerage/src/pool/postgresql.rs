@@ -75,6 +75,15 @@ impl Inner {
             counters.pool_wait(since.elapsed());
             permit
         };
+        let begun = Instant::now();
+        let outcome = self.perform_at_once(job).await;
+        counters.pool_use(begun.elapsed());
+        drop(permit);
+        outcome
+    }
+
+    /// Runs the job without waiting for a permit.
+    async fn perform_at_once(&self, job: &Job) -> Outcome {
         let open = match self.take().await {
             Ok(open) => open,
             Err(error) => return operations::failed(&self.application, &error),
@@ -92,7 +101,6 @@ impl Inner {
         {
             self.give_back(open);
         }
-        drop(permit);
         outcome.unwrap_or_else(|| {
             let message = "the operation took too long".to_owned();
             let timeout = DatabaseError { problem: DatabaseProblem::Timeout, message };

@@ -81,7 +81,9 @@ fn work(
         if let Some(since) = since {
             application.counters.pool_wait(since.elapsed());
         }
+        let begun = Instant::now();
         let outcome = at_once(operations::perform(&mut connection, application, &job));
+        application.counters.pool_use(begun.elapsed());
         free.fetch_add(1, Relaxed);
         // Sending the result fails if the client has disconnected.
         let _ = reply.send(outcome);

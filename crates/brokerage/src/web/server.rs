@@ -19,6 +19,7 @@ use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use netstudy_records::{BrokerageCounters, Endpoint};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::runtime::Handle;
 use tokio::time;
 
 use super::form::Form;
@@ -84,8 +85,11 @@ impl Server {
         self.sessions.end_all();
     }
 
+    /// All counters. Must be called in the runtime that serves.
     pub(crate) fn counters(&self) -> BrokerageCounters {
-        self.application.counters.read(self.sessions.count())
+        let threads = Handle::current().metrics();
+        let busy = (0..threads.num_workers()).map(|one| threads.worker_total_busy_duration(one));
+        self.application.counters.read(self.sessions.count(), busy.sum())
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener) {

@@ -37,6 +37,33 @@ fn a_counter_may_grow_by_more_than_half_of_its_range_without_a_wrap() {
 }
 
 #[test]
+fn each_cpu_is_busy_in_processes_in_the_kernel_and_in_interrupts() {
+    // Ticks of 10 ms; waiting for a disk and stolen time are no work of the machine, and a guest's
+    // time is in that of processes.
+    let states = [
+        ("cpu user", 1),
+        ("cpu nice", 2),
+        ("cpu system", 4),
+        ("cpu idle", 8),
+        ("cpu iowait", 16),
+        ("cpu irq", 32),
+        ("cpu softirq", 64),
+        ("cpu steal", 128),
+        ("cpu guest", 256),
+    ];
+    let of = |cpu, factor: u64| {
+        states.map(|(field, ticks)| (Source::Cpus, field, cpu, 0, ticks * factor))
+    };
+    let other = [(Source::Cpus, "ctxt", "", 0, 7), (Source::Softnet, "processed", "cpu0", 0, 9)];
+    let taken = snapshot(1, &[&of("cpu0", 1)[..], &of("cpu11", 2), &other].concat());
+    let ms = 1_000_000;
+    let expected = [("cpu_busy_ns.0", 1_030 * ms), ("cpu_busy_ns.11", 2_060 * ms)];
+    let expected: BTreeMap<_, _> =
+        expected.into_iter().map(|(name, busy)| (name.to_owned(), busy)).collect();
+    assert_eq!(taken.cpu_busy_ns(), expected);
+}
+
+#[test]
 fn a_counter_that_was_started_again_is_an_error_and_no_huge_number() {
     for (source, field, before, after) in [
         (Source::Softnet, "dropped", 1000, 3),

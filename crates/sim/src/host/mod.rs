@@ -6,6 +6,7 @@
 //! arrive.
 
 pub(crate) mod files;
+pub(crate) mod permits;
 pub(crate) mod stations;
 
 use netstudy_fabric::Schedule;

@@ -13,8 +13,10 @@ use std::rc::Rc;
 
 use netstudy_random::Stream;
 use netstudy_records as records;
-use netstudy_records::{FileSource, Service};
+use netstudy_records::{FileSource, Modelled, Service};
 use netstudy_units::{Duration, Time};
+
+use super::permits::{PermitKind, PermitTimes, Permits, SharedPermits};
 
 /// The busy times of a CPU, bus or disk, which handles one piece of work at a time.
 #[derive(Clone, Debug)]
@@ -173,14 +175,9 @@ pub(crate) enum ReceivePath {
     Disk,
 }
 
-/// The packets of an interface, all handled by one CPU.
-#[derive(Clone, Debug)]
-struct PacketQueue {
-    timeline: Timeline,
-    /// The time of the last packet, and a random factor in millionths. The costs of all packets
-    /// with this time are multiplied by the factor.
-    drawn: (Time, u64),
-}
+/// The time of the last packet of an interface, and a random factor in millionths. The costs of all
+/// packets with this time are multiplied by the factor.
+type Drawn = (Time, u64);
 
 /// A CPU.
 #[derive(Clone, Debug)]
@@ -218,14 +215,17 @@ impl Call {
 /// Work done by the stations of a host up to some time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StationCounters {
-    /// CPU time.
-    pub(crate) cpu: Duration,
-    /// CPU time spent on the packets of each interface of the host, by the number of the interface;
-    /// none if packets cost no CPU time.
-    pub(crate) packets: Option<Vec<Duration>>,
+    /// Busy time of each CPU; empty if work costs no CPU time.
+    pub(crate) cpus: Vec<Duration>,
     pub(crate) memory_bus: Option<PipeCounters>,
     pub(crate) io_bus: Option<PipeCounters>,
-    pub(crate) disk: Option<DiskCounters>,
+    /// Busy time of the disks; none if the host has none.
+    pub(crate) disk_busy: Option<Duration>,
+    /// Bytes that the disk of files has read and written, including requests already reserved. The
+    /// database's disk counts no bytes.
+    pub(crate) disk_bytes: Option<[u64; 2]>,
+    /// Times of each kind of permit that is limited at the host.
+    pub(crate) permits: Vec<(PermitKind, PermitTimes)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -235,29 +235,24 @@ pub(crate) struct PipeCounters {
     pub(crate) bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DiskCounters {
-    pub(crate) busy: Duration,
-    /// Bytes read, including reads already reserved.
-    pub(crate) read_bytes: u64,
-    /// Bytes written, including writes already reserved.
-    pub(crate) written_bytes: u64,
-}
-
 /// The stations of a host, shared by its interfaces and its applications.
 pub(crate) type Shared = Rc<RefCell<Stations>>;
 
-/// The CPUs, buses and disk of one host.
+/// The CPUs, buses and disks of one host, and the permits of the applications there.
 #[derive(Clone, Debug)]
 pub(crate) struct Stations {
     /// Whether work costs CPU time.
     has_cpus: bool,
     costs: records::Cpu,
     cpus: Box<[OneCpu]>,
-    packets: Box<[PacketQueue]>,
+    /// For each interface.
+    drawn: Box<[Drawn]>,
     memory_bus: Option<Pipe>,
     io_bus: Option<Pipe>,
     disk: Option<Disk>,
+    /// A disk that only the database uses, with times instead of rates.
+    database_disk: Option<Timeline>,
+    permits: Vec<(PermitKind, SharedPermits)>,
     chance: Stream,
 }
 
@@ -284,7 +279,6 @@ impl Stations {
                 "{name:?} needs at least one CPU, a CPU speed above 0, and calls of at least 1 byte"
             ));
         }
-        let idle = PacketQueue { timeline: Timeline::NEW, drawn: (Time::NEVER, MILLION) };
         let channels = |of: fn(&records::Bus) -> (u32, Option<u64>), what| match bus {
             Some(bus) => Pipe::of_channels(of(bus).0, of(bus).1, what),
             None => Ok(None),
@@ -292,10 +286,12 @@ impl Stations {
         Ok(Some(Self {
             has_cpus: works || cpu.is_some(),
             cpus: vec![OneCpu::NEW; costs.cpus as usize].into(),
-            packets: vec![idle; interfaces].into(),
+            drawn: vec![(Time::NEVER, MILLION); interfaces].into(),
             memory_bus: channels(|bus| (bus.memory_channels, bus.memory_channel_bps), "memory")?,
             io_bus: channels(|bus| (bus.io_channels, bus.io_channel_bps), "I/O")?,
             disk: disk.as_ref().map(Disk::new).transpose()?,
+            database_disk: None,
+            permits: Vec::new(),
             chance: Stream::new(seed, &format!("{name}/work")),
             costs,
         }))
@@ -331,21 +327,58 @@ impl Stations {
 
     /// Work that the stations have done by `now`.
     pub(crate) fn counters(&self, now: Time) -> StationCounters {
-        let sum = |sum: Duration, cpu: &OneCpu| sum + cpu.timeline.busy(now);
+        let cpus = self.cpus.iter().filter(|_| self.has_cpus);
+        // No workload uses both disks, so their sum is the busy time of the one that is used.
+        let of_files = self.disk.iter().map(|disk| &disk.pipe.timeline);
+        let disks = of_files.chain(&self.database_disk);
         let bus = |bus: &Pipe| PipeCounters { busy: bus.timeline.busy(now), bytes: bus.bytes };
         StationCounters {
-            cpu: self.cpus.iter().fold(Duration::ZERO, sum),
-            packets: self
-                .has_cpus
-                .then(|| self.packets.iter().map(|queue| queue.timeline.busy(now)).collect()),
+            cpus: cpus.map(|cpu| cpu.timeline.busy(now)).collect(),
             memory_bus: self.memory_bus.as_ref().map(bus),
             io_bus: self.io_bus.as_ref().map(bus),
-            disk: self.disk.as_ref().map(|disk| DiskCounters {
-                busy: disk.pipe.timeline.busy(now),
-                read_bytes: disk.read_bytes,
-                written_bytes: disk.written_bytes,
-            }),
+            disk_busy: disks.map(|disk| disk.busy(now)).reduce(|sum, busy| sum + busy),
+            disk_bytes: self.disk.as_ref().map(|disk| [disk.read_bytes, disk.written_bytes]),
+            permits: self
+                .permits
+                .iter()
+                .map(|(kind, permits)| (*kind, permits.borrow().times(now)))
+                .collect(),
         }
+    }
+
+    /// What the stations model, by the names that a record has for it.
+    pub(crate) fn modelled(&self) -> impl Iterator<Item = Modelled> {
+        let stations = [
+            (self.has_cpus, Modelled::Cpu),
+            (self.memory_bus.is_some(), Modelled::MemoryBus),
+            (self.io_bus.is_some(), Modelled::IoBus),
+            (self.disk.is_some() || self.database_disk.is_some(), Modelled::Disk),
+        ];
+        let permits = self.permits.iter().map(|(kind, _)| kind.modelled());
+        stations.into_iter().filter(|(is, _)| *is).map(|(_, what)| what).chain(permits)
+    }
+
+    // ---- what applications add
+
+    /// Adds permits of this kind, of which the host has this number.
+    pub(crate) fn add_permits(&mut self, kind: PermitKind, count: u32) -> SharedPermits {
+        let permits = Permits::shared(count);
+        self.permits.push((kind, SharedPermits::clone(&permits)));
+        permits
+    }
+
+    /// Adds a disk that only the database uses.
+    pub(crate) fn add_database_disk(&mut self) {
+        self.database_disk = Some(Timeline::NEW);
+    }
+
+    /// When the database's disk will have finished an access that reaches it at `now` and takes the
+    /// time `took`. Without such a disk: at once.
+    pub(crate) fn access_database_disk(&mut self, now: Time, took: Duration) -> Time {
+        let Some(disk) = &mut self.database_disk else { return now };
+        let start = now.max(disk.free_at);
+        disk.reserve(now, start, start + took);
+        disk.free_at
     }
 
     // ---- packets
@@ -391,10 +424,10 @@ impl Stations {
     }
 
     fn packet(&mut self, now: Time, interface: usize, cost: Duration, copied_bytes: u64) -> Time {
-        if self.packets[interface].drawn.0 != now {
-            self.packets[interface].drawn = (now, self.draw());
+        if self.drawn[interface].0 != now {
+            self.drawn[interface] = (now, self.draw());
         }
-        let cost = self.at_speed(cost, self.packets[interface].drawn.1);
+        let cost = self.at_speed(cost, self.drawn[interface].1);
         let number = interface % self.cpus.len();
         let start = now.max(self.cpus[number].packets_until);
         let end = self.copied(now, start + cost, copied_bytes);
@@ -406,7 +439,6 @@ impl Stations {
             cpu.timeline.put_off(end.since(start));
             cpu.put_off = cpu.put_off + end.since(start);
         }
-        self.packets[interface].timeline.reserve(now, start, end);
         end
     }
 
@@ -509,7 +541,7 @@ impl Stations {
         // packets would delay the call.
         let place = |number: &usize| {
             let cpu = &self.cpus[*number];
-            let has_packets = *number < self.packets.len().saturating_sub(1);
+            let has_packets = *number < self.drawn.len().saturating_sub(1);
             (cpu.timeline.free_at.max(now), has_packets, *number)
         };
         let cpu = (0..self.cpus.len()).min_by_key(place).expect("it has a CPU");

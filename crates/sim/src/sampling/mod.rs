@@ -9,6 +9,7 @@
 
 mod reading;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::iter;
 
@@ -36,7 +37,7 @@ struct Subject {
     /// The index of the connection among those of the workload.
     connection: Option<u32>,
     source: Source,
-    columns: BTreeMap<&'static str, Vec<Option<u64>>>,
+    columns: BTreeMap<Cow<'static, str>, Vec<Option<u64>>>,
 }
 
 /// Where the values of a subject come from.
@@ -47,9 +48,8 @@ enum Source {
     Connection(EndIndex),
     /// A host: its members in the wiring, the link ends of its interfaces, its CPUs and its node.
     Host { members: Vec<usize>, interfaces: Vec<usize>, cpus: Option<Cpus>, node: usize },
-    /// An interface: its link end, and (if known) the node of its host with the interface's number
-    /// there.
-    Interface(usize, Option<(usize, usize)>),
+    /// An interface, at this end of a link.
+    Interface(usize),
 }
 
 impl Sampler {
@@ -106,7 +106,7 @@ impl Sampler {
         let Self { kind, node, at, subjects, .. } = self;
         let at_ns: Vec<u64> = at.into_iter().map(Time::as_ns).collect();
         subjects.into_iter().map(move |Subject { port, connection, columns, .. }| {
-            let named = columns.into_iter().map(|(name, values)| (name.to_owned(), values));
+            let named = columns.into_iter().map(|(name, values)| (name.into_owned(), values));
             records::Series {
                 node: node.clone(),
                 port,
@@ -124,9 +124,12 @@ impl Subject {
         Self { port, connection, source, columns: BTreeMap::new() }
     }
 
-    fn push(&mut self, values: impl IntoIterator<Item = (&'static str, Option<u64>)>) {
+    fn push(
+        &mut self,
+        values: impl IntoIterator<Item = (impl Into<Cow<'static, str>>, Option<u64>)>,
+    ) {
         for (name, value) in values {
-            self.columns.entry(name).or_default().push(value);
+            self.columns.entry(name.into()).or_default().push(value);
         }
     }
 }
@@ -172,8 +175,7 @@ fn hosts(wiring: &Wiring, name: &str) -> Vec<Subject> {
     let interfaces: Vec<CableEnd> = wiring.interfaces_of(node).map(|(at, _)| at).collect();
     let each = interfaces.iter().map(|&at| {
         let port = topology.cables()[at.cable].ends[at.end].name.clone();
-        let place = wiring.place_at_host(at);
-        Subject::new(Source::Interface(at.number(), place), Some(port), None)
+        Subject::new(Source::Interface(at.number()), Some(port), None)
     });
     let source = Source::Host {
         members: members.collect(),

@@ -24,8 +24,13 @@ impl Snapshot {
         let tcp = (!members.is_empty()).then(|| counters::of_host(&tcp));
         let nic = (!interfaces.is_empty()).then(|| counters::of_interface(&nic));
         let both = tcp.into_iter().flatten().chain(nic.into_iter().flatten());
-        both.map(|(name, value)| (name, Some(value))).collect()
+        both.map(known).collect()
     }
+}
+
+/// A counter whose value could be read.
+fn known<N>((name, value): (N, u64)) -> (N, Option<u64>) {
+    (name, Some(value))
 }
 
 /// The value in `TCP_INFO` of Linux for an unlimited slow start threshold.
@@ -93,8 +98,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             match &subject.source {
                 &Source::Port(end) => {
                     let end = &snapshot.ends[end];
-                    let counted = counters::of_port(end).map(|(name, value)| (name, Some(value)));
-                    subject.push(counted);
+                    subject.push(counters::of_port(end).map(known));
                 }
                 &Source::Connection(end) => {
                     let flow = self.flow_counters(end, &snapshot);
@@ -102,20 +106,17 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 }
                 Source::Host { members, interfaces, cpus, node } => {
                     let mut values = snapshot.host(members, interfaces);
-                    let busy = cpus.iter().flat_map(|all| all.counters(&snapshot));
+                    let busy = cpus.as_ref().map(|all| all.counters(&snapshot));
                     let stations = snapshot.stations.get(node).map(counters::of_stations);
-                    let counted = busy.chain(stations.into_iter().flatten());
-                    values.extend(counted.map(|(name, value)| (name, Some(value))));
+                    values.extend(stations.into_iter().flatten().map(known));
                     subject.push(values);
+                    subject.push(busy.into_iter().flatten().map(known));
                 }
-                &Source::Interface(end, place) => {
+                &Source::Interface(end) => {
                     let end = &snapshot.ends[end];
                     let drops = counters::of_interface(end).into_iter();
-                    let cpu = place.and_then(|(host, number)| {
-                        counters::of_packet_cpu(snapshot.stations.get(&host), number)
-                    });
-                    let counted = drops.chain(counters::of_packets(end)).chain(cpu);
-                    subject.push(counted.map(|(name, value)| (name, Some(value))));
+                    let counted = drops.chain(counters::of_packets(end));
+                    subject.push(counted.map(known));
                 }
             }
         }

@@ -8,12 +8,12 @@ use netstudy_records::{
 
 use crate::lab::{self, DEEP, make, make_ok};
 
-const MS: u64 = 1_000_000;
-const APP: &str = "client";
-const DB: &str = "server-1";
+pub(crate) const MS: u64 = 1_000_000;
+pub(crate) const APP: &str = "client";
+pub(crate) const DB: &str = "server-1";
 
 /// Nothing costs anything but 10 ms of CPU time at the application server.
-fn costs() -> Costs {
+pub(crate) fn costs() -> Costs {
     Costs {
         profile: "lab".to_owned(),
         request_bytes: 100,
@@ -38,7 +38,7 @@ fn costs() -> Costs {
     }
 }
 
-const fn closed(users: u32) -> Load {
+pub(crate) const fn closed(users: u32) -> Load {
     Load::Closed { users, think_ns: 0, think: Service::Fixed }
 }
 
@@ -47,7 +47,7 @@ const fn timed(kind: PhaseKind, ns: u64) -> Phase {
 }
 
 /// Two generators, a server and a database, measured for so many seconds after one.
-fn run(load: Load, costs: Costs, seconds: u64) -> Run {
+pub(crate) fn run(load: Load, costs: Costs, seconds: u64) -> Run {
     let mut run = lab::run(3, DEEP);
     let operation = |name: &str, share_ppm| Operation {
         name: name.to_owned(),
@@ -85,7 +85,7 @@ fn run(load: Load, costs: Costs, seconds: u64) -> Run {
 }
 
 /// CPUs of the application server, and of the database.
-fn with_cpus(mut run: Run, app: u32, database: u32) -> Run {
+pub(crate) fn with_cpus(mut run: Run, app: u32, database: u32) -> Run {
     for (group, cpus) in run.network.groups.iter_mut().zip([app, database]) {
         group.cpu = Some(Cpu { cpus, ..Cpu::FREE });
     }
@@ -97,7 +97,7 @@ fn elements(record: &RunRecord) -> u64 {
     table.page_elements.iter().sum()
 }
 
-fn throughput(record: &RunRecord) -> f64 {
+pub(crate) fn throughput(record: &RunRecord) -> f64 {
     let phase = lab::measure(record);
     elements(record) as f64 * 1e9 / (phase.end_ns - phase.start_ns) as f64
 }
@@ -111,7 +111,7 @@ fn histograms<'a>(
     found.filter(move |one| one.operation == operation && one.latency == latency)
 }
 
-fn mean_ms(record: &RunRecord, operation: &str, latency: Latency) -> f64 {
+pub(crate) fn mean_ms(record: &RunRecord, operation: &str, latency: Latency) -> f64 {
     let sum: u64 = histograms(record, operation, latency).map(|one| one.sum_ns).sum();
     let count: u64 = histograms(record, operation, latency).map(|one| one.count).sum();
     sum as f64 / count as f64 / 1e6
@@ -126,7 +126,7 @@ fn cpu_share(record: &RunRecord, node: &str) -> f64 {
     busy / ((phase.end_ns - phase.start_ns) as f64 * cpus)
 }
 
-fn close(found: f64, expected: f64, share: f64) {
+pub(crate) fn close(found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() < share, "{found} is not {expected}");
 }
 

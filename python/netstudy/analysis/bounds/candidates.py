@@ -82,8 +82,8 @@ class Resource:
     """Whether nobody knows its limit."""
     comes_with_load: bool = False
     """Whether each further client brings one more of it: then it bounds a client, not the total."""
-    waits_for: frozenset[tuple[LimitKind, str]] = frozenset()
-    """Kinds and nodes of the resources that its holders wait for while they hold it."""
+    waits_for: frozenset[Key] = frozenset()
+    """The resources that its holders wait for while they hold it."""
     is_cpus: bool = False
     """Whether it is the CPUs of hosts: there are as many servers as CPUs."""
     servers: float = 1.0

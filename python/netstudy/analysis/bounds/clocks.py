@@ -13,13 +13,13 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.samples import NS_PER_S, RunSample
 
 _CLOCKS: Final[dict[str, tuple[LimitKind, str]]] = {
-    "peer_window_ns": ("window", "receive window"),
-    "own_buffer_ns": ("send_buffer", "send buffer"),
-    "congestion_window_ns": ("congestion_window", "congestion window"),
+    "peer_window_ns": ("window", "the receive window of {group}"),
+    "own_buffer_ns": ("send_buffer", "the send buffer of {group}"),
+    "congestion_window_ns": ("congestion_window", "the congestion window of {group}"),
     "recovery_ns": ("congestion_window", "recovery from losses"),
     "timer_ns": ("timeouts", "retransmission timers"),
 }
-"""Column of the table of connections -> the kind of limit, and its name. The other clocks name no
+"""Column of the table of connections -> the kind of limit, and what a sender waits for. The other clocks name no
 limit: a sender that waits for its own interface waits for a link or a CPU."""
 
 
@@ -29,7 +29,8 @@ def share_of_waits(row: CellRow) -> Iterator[Part]:
     for column, (kind, name) in _CLOCKS.items():
         shares = [share for run in row.runs if (share := _share_pct(run, column)) is not None]
         if shares and len(shares) == len(row.runs):
-            yield Part(kind, _waiting_group(row, kind), name, sum(shares) / len(shares))
+            group = _waiting_group(row, kind)
+            yield Part(kind, group, name.format(group=group), sum(shares) / len(shares))
 
 
 def _share_pct(run: RunSample, column: str) -> float | None:

@@ -80,13 +80,13 @@ def _services(cycle: Cycle, candidates: Sequence[Candidate]) -> Iterator[Part]:
         inside = sum(
             other_s
             for other, other_s in demands.items()
-            if (other.resource.kind, other.resource.node) in resource.waits_for
+            if other.resource.key in resource.waits_for
         )
         # Whoever holds a slot uses other resources meanwhile: their service is not the slot's.
         own_s = demand_s - inside if resource.kind == "slots" else demand_s
         if own_s > 0:
             share = 100 * own_s / cycle.length_s
-            yield Part(resource.kind, resource.node, resource.name, share)
+            yield Part(resource.kind, resource.node, f"the {resource.name}", share)
 
 
 def _demand_s(one: Candidate, cycle: Cycle) -> float | None:

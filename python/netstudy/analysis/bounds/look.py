@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from netstudy.analysis.bounds.buffers import behind_drops, buffers
 from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
 from netstudy.analysis.bounds.clocks import share_of_waits
 from netstudy.analysis.bounds.cycle import cycle_of, parts_of
@@ -39,7 +40,7 @@ class Look:
         candidates = tuple(self._candidates(row))
         workload = self.cells.table.workload
         cycle = cycle_of(workload, row) if row.runs else None
-        waits = tuple(share_of_waits(row))
+        waits = tuple(behind_drops(share_of_waits(row), candidates))
         parts = waits if cycle is None else parts_of(workload, row, cycle, candidates)
         planned = row.planned[0]
         return Seen(
@@ -49,6 +50,7 @@ class Look:
             candidates=candidates,
             cycle=cycle,
             parts=tuple(sorted(parts, key=lambda part: -part.share_pct)),
+            not_modelled=self._not_modelled(row),
             unit_parts=tuple(self._unit_parts(row, candidates)),
             offered=workload.offered_per_s(planned) if planned.network.nodes else None,
         )
@@ -77,11 +79,14 @@ class Look:
         measure = Measure(
             self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, near
         )
-        for resource in self.resources(row):
-            found = measure.of(resource)
-            is_missing = found.state == "not measured"
-            if not is_missing or self._could_be_measured(resource, row):
-                yield found
+        every = [measure.of(resource) for resource in self.resources(row)]
+        found = [
+            one
+            for one in every
+            if one.state != "not measured" or self._could_be_measured(one.resource, row)
+        ]
+        yield from found
+        yield from buffers(row, found)
 
     def _could_be_measured(self, resource: Resource, row: CellRow) -> bool:
         """Whether a resource without a value may limit throughput nevertheless. What is not
@@ -105,12 +110,20 @@ class Look:
         return found
 
     def _of_network(self, row: CellRow) -> Iterator[Resource]:
-        run = row.planned[0]
-        if not run.network.nodes:
+        if not row.planned[0].network.nodes:
             return published_resources(self.cells.study, row, self.load)
-        is_simulated = any(one.record.mode is not None for one in row.runs)
+        return self._listing(row).all()
+
+    def _listing(self, row: CellRow) -> Listing:
         group = None if self.load is None else self.cells.grown_group
-        return Listing(run, self.cells.table.workload, group, is_simulated=is_simulated).all()
+        is_simulated = any(one.record.mode is not None for one in row.runs)
+        run = row.planned[0]
+        return Listing(run, self.cells.table.workload, group, is_simulated=is_simulated)
+
+    def _not_modelled(self, row: CellRow) -> tuple[str, ...]:
+        if not row.planned[0].network.nodes or not row.runs:
+            return ()
+        return tuple(self._listing(row).not_modelled(row.runs[0].record))
 
 
 def _own(name: str, asked: Asked) -> Resource:

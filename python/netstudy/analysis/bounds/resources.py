@@ -10,16 +10,28 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from netstudy.analysis.bounds.candidates import LimitKind, Resource
+from netstudy.analysis.bounds.candidates import Key, LimitKind, Resource
+from netstudy.analysis.nodes.permits import Permit, permits
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.study.vocabulary import MACHINE, MetricName, Scope
-from netstudy.wire import Host, Link, Network, Port, Run, Switch
+from netstudy.wire import Host, Link, Modelled, Network, Port, Run, RunRecord, Switch
 
 _STATIONS: Final[tuple[tuple[LimitKind, str, str], ...]] = (
     ("disk", "disk", "disk_busy_pct"),
     ("bus", "memory bus", "memory_bus_busy_pct"),
     ("bus", "I/O bus", "io_bus_busy_pct"),
 )
+_CAPACITIES: Final[tuple[tuple[tuple[Modelled, ...], str], ...]] = (
+    (("cpu",), "CPUs"),
+    (("disk",), "disks"),
+    (("memory_bus", "io_bus"), "buses"),
+    (("packet_rate",), "packet rates of interfaces"),
+)
+_SLOTS: Final[dict[Permit, str]] = {
+    "threads": "threads",
+    "pool": "connections to the database",
+    "database_slots": "database slots",
+}
 _WAYS: Final = {"send": "sending", "receive": "receiving"}
 
 
@@ -44,11 +56,20 @@ class Listing:
         for group in groups:
             yield self._cpus(group)
             yield from self._stations(group)
-        yield from self.workload.slots(self.run)
+        yield from self._slots(groups)
         yield from self._wires(groups)
         yield from self._packet_rates(groups)
-        if not self.is_simulated:
-            yield from _machine()
+        yield from _machine()
+
+    def not_modelled(self, record: RunRecord) -> list[str]:
+        """Capacities that the simulator models at none of the hosts of a run."""
+        nodes = [record.nodes.get(host) for group in self.groups for host in self._hosts(group)]
+        known = [node.modelled for node in nodes if node is not None and node.modelled is not None]
+        return [
+            name
+            for kinds, name in _CAPACITIES
+            if known and not any(kind in modelled for modelled in known for kind in kinds)
+        ]
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -88,7 +109,6 @@ class Listing:
 
     def _cpus(self, group: str) -> Resource:
         """The busiest CPU of a host, where its CPUs are counted one by one; else all of them."""
-        waits: set[tuple[LimitKind, str]] = {("bus", group)}
         return Resource(
             kind="generator" if group in self._generators else "cpu",
             node=group,
@@ -96,7 +116,7 @@ class Listing:
             reads=self._read(group, "busiest_cpu_pct", "cpu_pct"),
             comes_with_load=group == self.grown_group,
             # A CPU that copies is busy until the memory bus has carried the bytes.
-            waits_for=frozenset(waits),
+            waits_for=frozenset({("bus", group, "memory bus")}),
             is_cpus=True,
         )
 
@@ -110,6 +130,35 @@ class Listing:
                 reads=self._read(group, base),
                 comes_with_load=group == self.grown_group,
             )
+
+    def _slots(self, groups: Sequence[str]) -> Iterator[Resource]:
+        """Threads, pools of connections, and slots of the database."""
+        for group, host in ((group, host) for group in groups for host in self._hosts(group)):
+            found = permits(self.run, host, is_simulated=self.is_simulated)
+            for kind, count in found.items():
+                yield Resource(
+                    kind="slots",
+                    node=group,
+                    part=kind,
+                    name=f"{_SLOTS[kind]} of {group}",
+                    reads=self._read(group, f"{kind}_busy_pct"),
+                    waits_for=frozenset(self._inside(kind, group)),
+                    servers=float(count),
+                )
+
+    def _inside(self, kind: Permit, group: str) -> Iterator[Key]:
+        """What the holders of a slot wait for: a thread for everything of both tiers, a connection
+        of the pool for the database and the wire, a slot of the database for its host."""
+        databases = {self._group_of(one) for one in getattr(self.run.workload.roles, "database", ())}
+        tiers = {group} if kind == "database_slots" else databases or {group}
+        if kind == "threads":
+            tiers = tiers | {group}
+        for tier in tiers:
+            yield from (("cpu", tier, ""), ("disk", tier, "disk"))
+            inner = {"threads": ("pool", "database_slots"), "pool": ("database_slots",)}
+            yield from (("slots", tier, part) for part in inner.get(kind, ()))
+        if kind != "database_slots":
+            yield from (("link", a, b) for a in {group, *tiers} for b in {group, *tiers} if a != b)
 
     # ---- wires
 

@@ -50,6 +50,8 @@ class Seen:
     """Known parts of a cycle or of the time of senders, the largest first."""
     unit_parts: tuple[Part, ...] = ()
     """Known parts of the time of a unit of work that runs alone, the largest first."""
+    not_modelled: tuple[str, ...] = ()
+    """What the simulator does not model of this cell's hosts: it limits nothing there."""
     offered: float | None = None
     """Load that an open loop offers, in the unit of throughput."""
 
@@ -123,9 +125,7 @@ class _Rule:
         """The resources at a level, with the reasons why a full one is no limit."""
         found = [self._bounded(one, place) for one in self.levels[place].candidates]
         found = [self._proportional(one, place) for one in found]
-        full = {
-            (one.resource.kind, one.resource.node) for one in found if one.state == "reached"
-        }
+        full = {one.resource.key for one in found if one.state == "reached"}
         return [
             replace(one, state="full of waits")
             if one.state == "reached" and full & one.resource.waits_for
@@ -178,7 +178,7 @@ class _Rule:
         elif seen.offered:
             found.append(self._of_load("offered load", seen.throughput / seen.offered, seen))
         elif seen.load and (best := self._best_for_load(place)):
-            found.append(self._of_load("load", seen.throughput / seen.load / best, seen))
+            found.append(self._of_load("proportion to the load", seen.throughput / seen.load / best, seen))
         return found
 
     def _best_for_load(self, place: int) -> float | None:
@@ -255,4 +255,4 @@ class _Rule:
 
 
 def _window(part: Part) -> Resource:
-    return Resource(kind=part.kind, node=part.node, name=f"{part.name} of {part.node}")
+    return Resource(kind=part.kind, node=part.node, name=part.name.removeprefix("the "))

@@ -8,6 +8,7 @@ levels, and the rule of growing factors finds where growth stops. Only `KINDS` l
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -48,6 +49,8 @@ KINDS: Final[tuple[type[Drawn[Any]], ...]] = (
     Losses,
 )
 """The findings of each kind of conclusion."""
+DEFAULT: Final = (Bottlenecks,)
+"""Conclusions that are drawn from every study."""
 _OF: Final = {one.kind: one for one in KINDS}
 
 
@@ -60,6 +63,8 @@ class Concluded:
     at: Treatment
     drawn: Drawn[Any] | None
     """The findings; None if the runs lack the values that the conclusion needs."""
+    by_default: bool = False
+    """Whether every study has it, although this one does not ask for it."""
 
 
 def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
@@ -72,4 +77,19 @@ def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
             if asked.case in (None, case):
                 drawn = kind.draw(asked, Cells.of(study, table, case, at))
                 found.append(Concluded(asked, case, at, drawn))
-    return tuple(found)
+    return (*found, *_by_default(study, table, found))
+
+
+def _by_default(
+    study: Study, table: CellTable, found: Sequence[Concluded]
+) -> Iterator[Concluded]:
+    """The conclusions of every study: what limits throughput. Published runs have no network in
+    which a limit could be looked for, unless the study asks."""
+    if not all(run.network.nodes for row in table.rows for run in row.planned[:1]):
+        return
+    for case in table.cases:
+        for kind in DEFAULT:
+            if not any(one.case == case and isinstance(one.asked, kind.kind) for one in found):
+                drawn = kind.draw(kind.by_default(), Cells.of(study, table, case, {}))
+                if drawn is not None:
+                    yield Concluded(kind.by_default(), case, {}, drawn, by_default=True)

@@ -86,6 +86,11 @@ class Bottlenecks(Drawn[Bottleneck]):
         found = tuple(_each_setting(asked, cells, metric))
         return cls(found) if found else None
 
+    @staticmethod
+    def by_default() -> Bottleneck:
+        """The keys of a study that does not ask for it."""
+        return Bottleneck(bottleneck=True)
+
     @property
     def is_open(self) -> bool:
         """Whether it is decided at no setting."""
@@ -147,7 +152,7 @@ def full_at(cells: Cells, row: CellRow) -> Mapping[Hashable, Candidate]:
     if metric is None or row.value(metric) is None:
         return {}
     own = (one for one in cells.study.conclude if isinstance(one, Bottleneck))
-    asked = next(own, Bottleneck(bottleneck=True))
+    asked = next(own, Bottlenecks.by_default())
     look = Look(asked, cells, cells.load, {})
     (level,) = judge([look.seen(row, metric)], asked.near, cells.study.margin_pct)
     states = ("limit", "reached", "may be reached")

@@ -19,9 +19,9 @@ import numpy as np
 from netstudy.analysis.distribution import raw
 from netstudy.analysis.intervals import Estimate, over_runs
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading, within_percents
-from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Fraction, Rule
+from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
-from netstudy.analysis.nodes.growth import Growth, between_samples, over_phase, overruns
+from netstudy.analysis.nodes.growth import Fraction, Growth, between_samples, over_phase, overruns
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
 from netstudy.analysis.samples import Floats, RunSample, Terms
 from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of

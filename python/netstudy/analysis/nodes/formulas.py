@@ -15,7 +15,9 @@ from typing import Final, Literal
 import numpy as np
 
 from netstudy.analysis.metrics import Direction
-from netstudy.analysis.nodes.growth import Growth
+from netstudy.analysis.nodes.capacities import busiest_cpu, in_use, waiting
+from netstudy.analysis.nodes.growth import Fraction, Growth
+from netstudy.analysis.nodes.permits import Permit
 from netstudy.analysis.nodes.places import Kind
 from netstudy.analysis.samples import BITS_PER_MEGABIT, NS_PER_S, Floats
 from netstudy.units import CHECK_SEQUENCE_BYTES, UNCOUNTED_BYTES
@@ -23,8 +25,6 @@ from netstudy.wire import InstrumentKind
 
 BYTES_PER_MB = 1e6
 
-Fraction = tuple[Floats, Floats]
-"""Numerators and denominators, one entry for each interval."""
 Rule = Literal["sum", "mean", "ratio", "largest"]
 """How a formula combines the nodes of a group."""
 
@@ -151,15 +151,6 @@ def _busy(counter: str) -> Callable[[Growth], Fraction | None]:
     return of
 
 
-def _packet_cpu(growth: Growth) -> Fraction | None:
-    """Packet CPU of the busiest interface: each interface is served by one CPU at a time."""
-    found = [growth.line(line, "interface_cpu_ns") for line in growth.place.lines]
-    known = [one for one in found if one is not None]
-    if not known or len(known) < len(found):
-        return None
-    return np.max(known, axis=0) * 100.0 / NS_PER_S, growth.seconds
-
-
 def _cycles(growth: Growth) -> Fraction | None:
     cycles, instructions = growth.node("cpu_cycles"), growth.node("cpu_instructions")
     return None if cycles is None or instructions is None else (cycles, instructions)
@@ -281,6 +272,32 @@ def _disk_and_swap() -> dict[str, Formula]:
     }
 
 
+def _permits(kind: Permit, permits: str, jobs: str) -> dict[str, Formula]:
+    """How many of the permits of a host are in use, and how many jobs wait for one."""
+    source = "counters of the application"
+    return {
+        f"{kind}_busy_pct": Formula(
+            in_use(kind),
+            "mean",
+            "%",
+            f"{permits} in use",
+            f"time in use of the {permits}, added up ÷ time × their number × 100",
+            source=source,
+        ),
+        f"{kind}_waiting": Formula(
+            waiting(kind),
+            "sum",
+            "",
+            f"{jobs} that wait for {permits}",
+            f"time that {jobs} waited for {permits}, added up ÷ time",
+            direction="lower",
+            decimals=2,
+            source=source,
+        ),
+    }
+
+
+_BUSIEST_CPU_TEXT = "busy time of the CPU that was busy for longest ÷ time × 100"
 _OF_HOSTS: Final[dict[str, Formula]] = {
     "network_mbps": _traffic(_SENT, _RECEIVED, label="network traffic"),
     "receive_mbps": _traffic(_RECEIVED, label="traffic received"),
@@ -342,6 +359,15 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         "the model's costs take) ÷ time × CPUs that it may use × 100",
         source="CPU time of the host",
     ),
+    "busiest_cpu_pct": Formula(
+        busiest_cpu,
+        "mean",
+        "%",
+        "busiest CPU",
+        f"{_BUSIEST_CPU_TEXT}, where the CPUs of the host are counted one by one, or it has only "
+        "one",
+        source="CPU time of the host",
+    ),
     "cpu_ns_per_byte": Formula(
         _cpu_a_byte,
         "ratio",
@@ -364,15 +390,9 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         source="hardware counters of the CPUs",
     ),
     **_disk_and_swap(),
-    "packet_cpu_pct": Formula(
-        _packet_cpu,
-        "mean",
-        "%",
-        "CPU for packets",
-        "CPU time of the packets of an interface, one after the other ÷ time × 100, of the busiest "
-        "interface of simulated hosts",
-        source="counters of simulated hosts",
-    ),
+    **_permits("threads", "threads", "page elements"),
+    **_permits("pool", "connections of the pool", "calls of the database"),
+    **_permits("database_slots", "slots of the database", "requests"),
     "memory_bus_busy_pct": Formula(
         _busy("memory_bus_busy"),
         "mean",
@@ -570,6 +590,9 @@ def _of_machine(*counters: str, label: str, text: str) -> Formula:
 
 _OF_MACHINES: Final[dict[str, Formula]] = {
     "cpu_pct": _of_machine(*_BUSY, label="CPU", text="time not idle, not waiting, not stolen"),
+    "busiest_cpu_pct": Formula(
+        busiest_cpu, "mean", "%", "busiest CPU", _BUSIEST_CPU_TEXT, source="/proc of the machine"
+    ),
     "softirq_pct": _of_machine(
         "cpu_softirq_ms", label="soft interrupts", text="time in soft interrupts"
     ),

@@ -6,13 +6,14 @@ between samples.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache, reduce
 
 import numpy as np
 
 from netstudy.analysis.clocks import Booleans, inside, placed
+from netstudy.analysis.nodes.permits import Permit, permits
 from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
 from netstudy.study.vocabulary import MACHINE
@@ -21,6 +22,8 @@ from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, gr
 DISCONTINUITIES = "discontinuities"
 """A column of a series: how many times its counters have been reset."""
 
+Fraction = tuple[Floats, Floats]
+"""Numerators and denominators of a quantity, one entry for each interval."""
 Read = Callable[[str | None, str], Floats | None]
 """Reads the growth of a counter of this port; if the port is None, of the node itself."""
 
@@ -40,6 +43,10 @@ class Growth:
     for a whole phase: readings at its start and end do not show the time between."""
     cpus: float | None
     """CPUs that the node may use; None: not known."""
+    permits: Mapping[Permit, int] = field(default_factory=dict)
+    """The number of permits of each kind at the node."""
+    counters: Collection[str] = ()
+    """The names of the counters of the node itself."""
 
     def node(self, *counters: str) -> Floats | None:
         """The sum of these counters of the node; None if one is missing."""
@@ -97,7 +104,17 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
         return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
 
     length = np.array(seconds)
-    return Growth(place, length, length, read, lambda _port, _state: None, cpus.pop())
+    own = [of for of, _ in counted(None)]
+    return Growth(
+        place,
+        length,
+        length,
+        read,
+        lambda _port, _state: None,
+        cpus.pop(),
+        _permits(runs[0], place.node),
+        frozenset().union(*own),
+    )
 
 
 def _readings(run: RunSample, node: str, port: str | None) -> Readings:
@@ -174,8 +191,20 @@ def between_samples(
         return []
     found = []
     for place, series in wanted:
-        reader, cpus = _SampleReader(run, series, at, phase), _cpus(run, place.node)
-        found.append(Growth(place, at[1:], np.diff(at), reader.growth, reader.level, cpus))
+        reader = _SampleReader(run, series, at, phase)
+        own = series.get(None)
+        found.append(
+            Growth(
+                place,
+                at[1:],
+                np.diff(at),
+                reader.growth,
+                reader.level,
+                _cpus(run, place.node),
+                _permits(run, place.node),
+                () if own is None else own.columns.keys(),
+            )
+        )
     return found
 
 
@@ -251,6 +280,10 @@ class _SampleReader:
         if anew is not None and anew[0].size:
             broken |= np.diff(np.interp(self.at_s, *anew)) > 0
         return broken
+
+
+def _permits(run: RunSample, node: str) -> Mapping[Permit, int]:
+    return permits(run.planned, node, is_simulated=run.record.mode is not None)
 
 
 def _cpus(run: RunSample, node: str) -> float | None:

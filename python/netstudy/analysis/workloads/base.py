@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from netstudy.analysis.bounds.candidates import Resource
 from netstudy.analysis.distribution import Histogram
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
@@ -239,8 +238,6 @@ class WorkloadAnalysis:
     which the first asks and the second answers."""
     idle_wait_s: Callable[[Run], float] = lambda _: 0.0
     """Time in which a unit of work waits inside the application without using anything."""
-    slots: Callable[[Run], Sequence[Resource]] = lambda _: ()
-    """Threads, connections and other slots of the application, each limited in number."""
     is_load_outside: bool = False
     """Whether the clients only make the load, and are not under test."""
     application: Callable[[Run], str | None] | None = None

@@ -194,7 +194,12 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
         # A difference that belongs to several things is no answer about one of them.
         credited = () if _together(result, case) else tuple(tables)
         yield Source("comparison", sentences, case, compared=credited)
-    drawn = [one for one in result.concluded if one.case == case.name and one.drawn is not None]
+    asks_limit = any(clause.subject == "limit" for clause in clauses(result.question))
+    drawn = [
+        one
+        for one in result.concluded
+        if one.case == case.name and one.drawn is not None and (asks_limit or not one.by_default)
+    ]
     for one in drawn:
         page = page_of_conclusion(one)
         yield Source(page.subject, tuple(sentences_of(one)), case, concluded=one)

@@ -1,197 +1,374 @@
-"""The bottleneck in sentences, and a table of all candidates with their limits."""
+"""The bottleneck in sentences, and a table of bounds."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
+from netstudy.analysis.bounds.candidates import Candidate, LimitKind
+from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.conclusions import Concluded
-from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Candidate, Limits
+from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Limits, Span
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
-from netstudy.report.numbers import counted, level_text
-from netstudy.report.prose.words import NOTHING, alike, held_in_each, held_levels, value_range
+from netstudy.report.numbers import counted, level_text, spans
+from netstudy.report.prose.words import NOTHING, alike, held_in_each, value_range, with_article
 from netstudy.report.question import Clause
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Group, Table, Value, bare_interval, numeric_level
 from netstudy.report.truth import Truth, whole
 
-_TOLD = 3
+_TOLD: Final = 3
 """A sentence names at most this number of candidates; the table has all."""
-_DECIMALS = 1
-_RESOURCES: Final = {
-    "link": "networks?|links?|cards?|interfaces?|wires?|gigabit|uplinks?|trunks?",
-    "CPU": "CPUs?|processors?|cores?",
-    "disk": "disks?",
-    "window": "windows?|buffers?",
-    "switch": "switch|switches",
+_DECIMALS: Final = 1
+_SMALL_PCT: Final = 1.0
+"""Candidates below this share of their bound are not in the table."""
+_RESOURCES: Final[dict[str, tuple[LimitKind, ...]]] = {
+    "networks?|links?|cards?|interfaces?|wires?|gigabit|uplinks?|trunks?": (
+        "link",
+        "packet_rate",
+    ),
+    "CPUs?|processors?|cores?": ("cpu",),
+    "disks?": ("disk",),
+    "windows?|buffers?": ("window", "send_buffer"),
+    "switch|switches": ("port",),
+    "timeouts?|timers?": ("timeouts",),
+    "latency|round trips?|distance": ("round_trip",),
 }
-"""A word in the names of candidates -> the words by which a question calls such a resource."""
+"""Words by which a question calls a resource -> its kinds."""
 
 
 class BottleneckPage(ConclusionPage[Bottlenecks]):
-    """The resource that limits throughput."""
+    """What limits throughput."""
 
     kind = Bottlenecks
     subject = "limit"
 
-    def sentences(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
-        """The bottleneck at each setting."""
-        return _sentences(drawn.limits)
+    def sentences(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:
+        """The bottleneck at each setting and level."""
+        yield from _verdicts(drawn.limits)
+        if not found.by_default:
+            yield from _further(drawn.limits)
 
     def truth(self, drawn: Bottlenecks, clause: Clause) -> Truth | None:
         """Whether the limit is the resource that the clause names, or a link if it names none."""
         if not clause.is_polar or clause.subject != self.subject:
             return None
-        wanted = next((kind for kind, words in _RESOURCES.items() if clause.has(words)), None)
+        wanted = next((kinds for words, kinds in _RESOURCES.items() if clause.has(words)), None)
         if wanted is None:
             return None
-        return whole(_is_limit(wanted, one) for one in drawn.limits)
+        return whole(_is_limit(wanted, one.spans[-1].levels[-1]) for one in drawn.limits)
+
+    def next_run(self, drawn: Bottlenecks) -> Sentence | None:
+        """The run that would decide the limit at the highest load of the first open setting."""
+        open_spans = (one.spans[-1] for one in drawn.limits if one.spans[-1].is_open)
+        span = next(open_spans, None)
+        return None if span is None else _would_decide(span.levels[-1])
 
     def tables(self, drawn: Bottlenecks, found: Concluded, key: str) -> Iterator[Table]:
-        """The candidates."""
+        """The bounds."""
         yield _table(found, drawn.limits, key)
 
 
-def _is_limit(wanted: str, one: Limits) -> bool | None:
-    """Whether a resource is the limit at a setting; None: it may be."""
-    if one.limit is not None:
-        return wanted in one.limit.name
-    if one.grows:  # with more load, a resource with room to spare may be full
-        return None
-    own = [candidate for candidate in one.candidates if wanted in candidate.name]
-    is_ruled_out = bool(own) and all(each.state == "not at its limit" for each in own)
+def _is_limit(wanted: Sequence[LimitKind], level: Level) -> bool | None:
+    """Whether a resource of these kinds is the limit; None: it may be."""
+    kinds = {one.resource.kind for one in level.limits}
+    if level.part is not None:
+        kinds = {level.part.kind}
+    if level.cause != "open" and kinds:
+        return bool(kinds & set(wanted))
+    own = [one for one in level.candidates if one.resource.kind in wanted]
+    is_ruled_out = bool(own) and all(one.state == "not reached" for one in own)
     return False if is_ruled_out else None
 
 
-def _sentences(found: Sequence[Limits]) -> Iterator[Sentence]:
-    """The bottleneck at each setting; if it is undecided, also how it could be decided. Settings
-    with the same bottleneck share their sentences."""
-    for group in alike(found, _end):
-        yield _verdict(group, found)
-        yield from _beside(group)
-        yield from _ruled_out(group)
-        yield from _unlimited(group)
-        yield from _unmeasured(group)
-        yield from _would_decide(group[0])
+# ---- the verdicts
 
 
-def _end(one: Limits) -> Hashable:
-    """The grouping key of a setting: settings with equal keys share a sentence. They have the same
-    bottleneck, or their throughput still grows and the same candidate is fullest. Any other setting
-    has a key of its own."""
-    limit = one.limit
-    if limit is not None:
-        return limit.name, limit.where, one.metric.name, one.factor
-    if not one.grows:
-        return id(one)
-    fullest = next((each.name for each in _known(one)), None)
-    return "grows", fullest, one.metric.name, one.factor
+def _verdicts(found: Sequence[Limits]) -> Iterator[Sentence]:
+    """What limits throughput at the highest load, then at lower ones; settings with the same
+    verdicts share their sentences."""
+    for group in alike(found, _story):
+        first, *others = [_same_spans(group, place) for place in _from_last(group[0])]
+        yield _verdict(first, group, found, is_first=True)
+        yield from (_verdict(one, group, found, is_first=False) for one in others)
 
 
-def _verdict(group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
-    one, limit = group[0], group[0].limit
+def _from_last(one: Limits) -> range:
+    return range(len(one.spans) - 1, -1, -1)
+
+
+def _story(one: Limits) -> Hashable:
+    """Settings with equal stories share their sentences."""
+    return tuple((_key(span), _levels_text(one, span)) for span in one.spans)
+
+
+def _key(span: Span) -> Hashable:
+    first = span.first
+    part = None if first.part is None else (first.part.kind, first.part.name)
+    return first.cause, frozenset(one.resource.key for one in first.limits), part
+
+
+def _same_spans(group: Sequence[Limits], place: int) -> list[Span]:
+    return [one.spans[place] for one in group]
+
+
+def _levels_text(one: Limits, span: Span) -> str:
+    """The levels of the load in a span: "4 to 16 users"; empty if there is no load."""
+    if one.factor is None:
+        return ""
+    chosen, every = (
+        [level.row.treatment[one.factor] for level in levels]
+        for levels in (span.levels, one.levels)
+    )
+    return counted(one.factor, listed(spans(chosen, every)))
+
+
+def _verdict(
+    same: Sequence[Span], group: Sequence[Limits], every: Sequence[Limits], *, is_first: bool
+) -> Sentence:
     held = NOTHING
-    if len(group) > 1:
-        held = held_in_each([each.held for each in group], [each.held for each in every])
-    if limit is not None:
+    if is_first and len(every) > 1:
+        held = held_in_each([one.held for one in group], [one.held for one in every])
+    levels = _levels_text(group[0], same[0])
+    at = say(" at {levels}", levels=Name(levels)) if levels else NOTHING
+    writer = {
+        "bound": _of_bound,
+        "requests": _of_requests,
+        "wait": _of_wait,
+        "served": _of_served,
+        "open": _of_open,
+    }[same[0].first.cause]
+    return writer(same, group[0], say("{at}{held}", at=at, held=held))
+
+
+def _of_bound(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
+    limits = same[0].first.limits
+    value = _throughput(same, one)
+    names = _one_name(limits)
+    if names is not None:
         return say(
-            "The limit is the {name}{where}{held}: {share}{at}.",
-            name=Name(limit.name),
-            where=_where(limit),
-            held=held,
-            share=_most([one.limit for one in group if one.limit is not None]),
-            at=_place(group),
-        )
-    if one.grows:
-        return say(
-            "The bottleneck is not decided{held}{at}: it is not shown that {metric} has stopped "
-            "growing there{fullest}.",
-            held=held,
-            at=_place(group),
-            metric=Name(one.metric.label),
-            fullest=_fullest(group),
-        )
-    if not one.reached:
-        known = len(one.in_state("not measured")) < len(one.candidates)
-        why = (
-            "nothing that was measured is near its limit" if known else "no candidate was measured"
-        )
-        return say("The bottleneck is not decided{at}: {why}.", at=_place(group), why=Name(why))
-    full = one.in_state("at its limit")
-    if full:
-        return say(
-            "The bottleneck is not decided{at}: {names} are near their limits at once.",
-            at=_place(group),
-            names=join([_named([candidate]) for candidate in full]),
+            "The limit{at} is the {name}: {share} in use{value}.",
+            at=at,
+            name=names,
+            share=_shares(limits[0], same),
+            value=value,
         )
     return say(
-        "The bottleneck is not decided{at}: {names} may be at {its}, which is not certain.",
-        at=_place(group),
-        names=join([_named([candidate]) for candidate in one.reached]),
-        its=Name("its limit" if len(one.reached) == 1 else "their limits"),
+        "Several bounds limit throughput together{at}{value}: {names}. Raising one of them alone "
+        "gains nothing.",
+        at=at,
+        names=join([_named(limit, same) for limit in limits]),
+        value=value,
     )
 
 
-def _place(group: Sequence[Limits]) -> Sentence:
-    """The settings and their throughput: " at 4 clients (sink null), 762 Mbit/s"."""
-    first = group[0]
-    values = [cell_number(one.row, one.metric, unit=True) for one in group]
-    known = [value for value in values if value is not None]
-    assert len(known) == len(group), "the cells are chosen by their throughput"
-    value = value_range(known)
-    held = held_levels(first.held) if len(group) == 1 else NOTHING
-    if first.factor is None:
-        return say(" at {value}{held}", value=value, held=held)
-    levels = dict.fromkeys(level_text(one.row.treatment[first.factor]) for one in group)
-    level = Name(counted(first.factor, listed(list(levels), "or")))
-    return say(" at {level}{held}, {value}", level=level, held=held, value=value)
+def _one_name(limits: Sequence[Candidate]) -> Sentence | None:
+    """The name of one resource, or of one interface in both directions; None: there are several."""
+    if len(limits) == 1:
+        return _with_place(limits[0])
+    names = [one.name.partition(", ") for one in limits]
+    if len({(first, bool(way)) for first, _, way in names}) > 1:
+        return None
+    return Sentence((f"{names[0][0]}, {listed([way for _, _, way in names])}",))
 
 
-def _fullest(group: Sequence[Limits]) -> Sentence:
-    fullest = [known[0] for one in group if (known := _known(one))]
-    return say("; the fullest is the {name}", name=_named(fullest)) if fullest else NOTHING
+def _of_requests(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
+    first = same[0].first
+    (limit,) = first.limits
+    of = say("; what each of them waits for most is not known")
+    if first.part is not None:
+        of = say(
+            "; {share} of the time of each is {name}",
+            share=_part_shares(same),
+            name=Name(_of_part(first)),
+        )
+    return say(
+        "The limit{at} is the {name}{of}{value}.",
+        at=at,
+        name=Name(limit.name),
+        of=of,
+        value=_throughput(same, one),
+    )
 
 
-def _known(one: Limits) -> list[Candidate]:
-    """The candidates with a known share of their limit, the largest share first."""
-    return [candidate for candidate in one.candidates if candidate.share_pct is not None]
+def _of_part(level: Level) -> str:
+    assert level.part is not None, "it was checked"
+    return level.part.name
 
 
-def _beside(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """Candidates that may be at their limit too, in addition to the candidates that surely are."""
-    seen = [one for one in group if one.in_state("at its limit") and not one.grows]
-    uncertain = _by_name(one for limits in seen for one in limits.in_state("may be at its limit"))
-    if uncertain:
-        names = join([_named(candidates) for candidates in uncertain])
-        yield say("Also not ruled out: {names}.", names=names)
+def _of_wait(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
+    first = same[0].first
+    part = first.part
+    assert part is not None, "a wait limits"
+    whole = f"of {with_article(first.row.counted.noun)}"
+    if part in first.seen.parts:
+        whole = "of the senders"
+    what = "The limit{at} is waiting for {name}, {share} of the time {whole}{value}."
+    if part in first.seen.unit_parts and part.kind != "timeouts":
+        what = "The limit{at} is the {name}, {share} of the time {whole}{value}."
+    return say(
+        what,
+        at=at,
+        name=Name(part.name),
+        share=_part_shares(same),
+        whole=Name(whole),
+        value=_throughput(same, one),
+    )
 
 
-def _ruled_out(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """The candidates that are below their limits in every setting of the group."""
-    if group[0].grows:
+def _of_served(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
+    last = same[0].levels[-1]
+    nearest = last.next
+    more = NOTHING
+    if nearest is not None and nearest.share_pct:
+        more = say("; the next bound is the {name}", name=_named(nearest, same))
+        if last.seen.load is not None:
+            full_at = last.seen.load * 100 / nearest.share_pct
+            number = Number(full_at, f"{full_at:,.3g}", "load × 100 ÷ share of the bound")
+            more = say("{more}, full at a load of about {n}", more=more, n=number)
+    what = (
+        "all of the offered load is served"
+        if last.seen.offered is not None
+        else "throughput is in proportion to the load"
+    )
+    return say(
+        f"Nothing limits throughput{{at}}: {what}{{value}}{{more}}.",
+        at=at,
+        value=_throughput(same, one),
+        more=more,
+    )
+
+
+def _of_open(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
+    nearest = next((each for each in same[0].levels[-1].candidates if _counts(each)), None)
+    why = say("nothing that could be full was measured")
+    if nearest is not None:
+        why = say(
+            "no bound is reached; the nearest is the {name}", name=_named(nearest, same)
+        )
+    return say(
+        "The bottleneck is not decided{at}{value}: {why}.",
+        at=at,
+        value=_throughput(same, one),
+        why=why,
+    )
+
+
+def _counts(one: Candidate) -> bool:
+    return one.share_pct is not None and one.resource.kind != "none"
+
+
+def _throughput(same: Sequence[Span], one: Limits) -> Sentence:
+    cells = (level.row for span in same for level in span.levels)
+    values = [cell_number(row, one.metric, unit=True) for row in cells]
+    return say(" ({value})", value=value_range([each for each in values if each is not None]))
+
+
+def _with_place(one: Candidate) -> Sentence:
+    where = NOTHING if one.where is None else say(" ({where})", where=Name(one.where))
+    return say("{name}{where}", name=Name(one.name), where=where)
+
+
+def _named(one: Candidate, same: Sequence[Span]) -> Sentence:
+    """The name of a candidate, and its share in some levels."""
+    return say("{name} ({share})", name=Name(one.name), share=_shares(one, same))
+
+
+def _shares(one: Candidate, same: Sequence[Span]) -> Number:
+    each = [found for span in same for found in span.share(one.resource.key)] or [one]
+    return value_range([_share(found) for found in each if found.share_pct is not None])
+
+
+def _share(one: Candidate) -> Number:
+    assert one.share_pct is not None, "its share is known"
+    if one.at_most_pct is not None:
+        return percent(one.share_pct, "time of all CPUs, in % of all of them")
+    return percent(one.share_pct, f"{_read(one)} ÷ its limit × 100")
+
+
+def _part_shares(same: Sequence[Span]) -> Number:
+    parts = [level.part for span in same for level in span.levels]
+    return value_range(
+        [
+            percent(part.share_pct, f"{part.name} ÷ the whole × 100")
+            for part in parts
+            if part is not None
+        ]
+    )
+
+
+def _read(one: Candidate) -> str:
+    return one.name if one.metric is None else one.metric.name
+
+
+# ---- what is ruled out, and what would decide
+
+
+def _further(found: Sequence[Limits]) -> Iterator[Sentence]:
+    """For each setting at its highest load: full resources that are no limit, resources that are
+    ruled out, candidates that nobody measured, and what is not modelled."""
+    for group in alike(found, lambda one: _key(one.spans[-1])):
+        last = [one.spans[-1].levels[-1] for one in group]
+        held = NOTHING
+        if len(group) < len(found):
+            held = held_in_each([one.held for one in group], [one.held for one in found])
+        yield from _full_but_no_limit(last, held)
+        yield from _ruled_out(last, group[0], held)
+        yield from _not_known(last, held)
+        if last[0].cause == "open":
+            yield _would_decide(last[0])
+
+
+_NO_LIMIT: Final = {
+    "full, but not in proportion": "it is as full at another level, with another throughput",
+    "full of waits": "the work that holds it waits for another full resource",
+    "bounds one client": "it bounds each client, and not the total",
+}
+
+
+def _full_but_no_limit(last: Sequence[Level], held: Sentence) -> Iterator[Sentence]:
+    every = [one for level in last for one in level.candidates if one.state in _NO_LIMIT]
+    for same in alike(every, lambda one: (one.name, one.state)):
+        yield say(
+            "The {name} is full ({share}) and no limit{held}: {why}.",
+            name=Name(same[0].name),
+            share=value_range([_share(one) for one in same]),
+            held=held,
+            why=Name(_NO_LIMIT[same[0].state]),
+        )
+
+
+def _ruled_out(last: Sequence[Level], one: Limits, held: Sentence) -> Iterator[Sentence]:
+    """The resources below their limits at every setting of the group."""
+    every = [
+        each
+        for level in last
+        for each in level.candidates
+        if each.state == "not reached" and _counts(each)
+    ]
+    groups = [same for same in alike(every, lambda each: each.name) if len(same) == len(last)]
+    groups.sort(key=lambda same: -max(each.share_pct or 0.0 for each in same))
+    if not groups:
         return
-    every = [one for limits in group for one in limits.in_state("not at its limit")]
-    found = [one for one in _by_name(every) if len(one) == len(group)]
-    if not found:
-        return
-    told = [_named(candidates) for candidates in found[:_TOLD]]
-    more = len(found) - len(told)
+    told = [
+        say(
+            "{name} ({share})",
+            name=Name(same[0].name),
+            share=value_range([_share(each) for each in same]),
+        )
+        for same in groups[:_TOLD]
+    ]
+    more = len(groups) - len(told)
+    rest = say(" and {n} more", n=Number(more, str(more), "candidates ruled out"))
     yield say(
-        "Below {near} of their limits, and ruled out: {names}{more}.",
-        near=_near(group[0]),
-        names=join(told) if not more else listed_on(told),
-        more=say(" and {n} more", n=Number(more, str(more), "candidates ruled out"))
-        if more
-        else NOTHING,
+        "Below {near} of their limits, and ruled out{held}: {names}{more}.",
+        near=plain(one.near_pct, 0, "%", "near of the conclusion, in % of a limit"),
+        held=held,
+        names=listed_on(told) if more else join(told),
+        more=rest if more else NOTHING,
     )
-
-
-def _by_name(found: Iterable[Candidate]) -> list[list[Candidate]]:
-    """The candidates grouped by name; the group with the largest share of its limit comes first."""
-    groups = alike(found, lambda one: one.name)
-    return sorted(groups, key=lambda group: -max(one.share_pct or 0.0 for one in group))
 
 
 def listed_on(items: Sequence[Sentence]) -> Sentence:
@@ -199,169 +376,108 @@ def listed_on(items: Sequence[Sentence]) -> Sentence:
     return Sentence(tuple(part for item in items for part in (", ", item))[1:])
 
 
-def _near(one: Limits) -> Number:
-    return plain(one.near_pct, 0, "%", "near of the conclusion, in % of a limit")
+def _not_known(last: Sequence[Level], held: Sentence) -> Iterator[Sentence]:
+    for state, text in (
+        ("may be reached", "Not ruled out"),
+        ("limit not known", "Limit not known, and so not ruled out"),
+        ("not measured", "Not measured, and so not ruled out"),
+    ):
+        names = dict.fromkeys(
+            one.name for level in last for one in level.candidates if one.state == state
+        )
+        if names:
+            yield say(f"{text}{{held}}: {{names}}.", held=held, names=Name(listed(list(names))))
+    missing = dict.fromkeys(name for level in last for name in level.seen.not_modelled)
+    if missing:
+        yield say(
+            "Not modelled, and so no limit here: {names}.", names=Name(listed(list(missing)))
+        )
 
 
-def _unlimited(group: Sequence[Limits]) -> Iterator[Sentence]:
-    """Measured candidates without a known limit."""
-    first = group[0]
-    found = alike(
-        ((one, limits) for limits in group for one in limits.in_state("limit not known")),
-        lambda pair: pair[0].name,
-    )
-    if not found or first.grows:
-        return
-    alone = "; the limit found explains the throughput without" if first.limit is not None else ""
-    yield say(
-        f"Limit not known, and so not ruled out: {{names}}{alone}{{it}}.",
-        names=join([_measured(pairs) for pairs in found]),
-        it=Name(" it" if len(found) == 1 else " them") if alone else NOTHING,
-    )
-
-
-def _measured(pairs: Sequence[tuple[Candidate, Limits]]) -> Sentence:
-    """The name of a candidate, and the range of its values in some settings."""
+def _would_decide(level: Level) -> Sentence:
+    missing = [one.name for one in level.candidates if one.state == "not measured"]
+    uncertain = [one for one in level.candidates if one.state == "may be reached"]
+    if uncertain and uncertain[0].at_most_pct is not None:
+        return say("Counters of each CPU would decide.")
+    if uncertain and uncertain[0].resource.kind == "port":
+        return say(
+            "A run with four times the {name} would decide.", name=Name(uncertain[0].name)
+        )
+    if uncertain:
+        return say("More replicates would decide.")
+    if missing:
+        return say("Counters of the {names} would decide.", names=Name(listed(missing)))
+    nearest = next((one for one in level.candidates if _counts(one)), None)
+    if nearest is None:
+        return say("Runs with each resource doubled in turn would decide.")
     return say(
-        "{name} ({value})",
-        name=Name(pairs[0][0].name),
-        value=value_range([_value(one, limits) for one, limits in pairs]),
+        "A run with twice the {name} would tell how much of the time it takes.",
+        name=Name(nearest.name),
     )
 
 
-def _value(one: Candidate, limits: Limits) -> Number:
-    assert one.metric is not None, "it was measured"
-    assert one.value is not None, "it was measured"
-    where = treatment_text(limits.row.treatment)
-    return plain(one.value, one.metric.decimals, one.metric.unit, f"{one.metric.name}, {where}")
-
-
-def _unmeasured(group: Sequence[Limits]) -> Iterator[Sentence]:
-    each = (one.name for limits in group for one in limits.in_state("not measured"))
-    found = list(dict.fromkeys(each))
-    if found and not group[0].grows:
-        yield say("Not measured, and so not ruled out: {names}.", names=Name(listed(found)))
-
-
-def _would_decide(one: Limits) -> Iterator[Sentence]:
-    if one.limit is not None:
-        return
-    if one.grows:
-        yield say("Further levels, until growth ends, would show which resource is full.")
-    elif one.in_state("at its limit"):
-        yield say(
-            "A run with more of only one of them would decide: the limit is the resource whose "
-            "increase raises {metric}.",
-            metric=Name(one.metric.label),
-        )
-    elif one.reached:
-        yield say("{what} would decide.", what=Name(_more_exact(one.reached[0])))
-    elif one.in_state("not measured"):
-        yield say(
-            "Their counters would decide, or runs with twice as much of one of them, all else "
-            "equal."
-        )
-    else:
-        yield say(
-            "The limit is none of these: it is a wait that uses no resource, such as a window, a "
-            "lock or a round trip, or a resource without a counter. A run with each candidate "
-            "doubled in turn would rule them out for good."
-        )
-
-
-def _more_exact(one: Candidate) -> str:
-    if one.share_pct is None:
-        return (
-            "Counters of each single one of them" if one.at_most_pct else "More detailed counters"
-        )
-    return "More replicates"
-
-
-def _named(found: Sequence[Candidate]) -> Sentence:
-    """The name of a candidate, and how much of its limit is used in some settings."""
-    return say("{name} ({share})", name=Name(found[0].name), share=_most(found))
-
-
-def _most(found: Sequence[Candidate]) -> Number | Name:
-    """How much of its limit a candidate uses in some settings: the lowest to the highest share. If
-    not all shares are known: the upper bound or the note of the first setting."""
-    shares = [_share(one) for one in found]
-    known = [share for share in shares if isinstance(share, Number)]
-    is_known = all(one.share_pct is not None for one in found)
-    return value_range(known) if is_known else shares[0]
-
-
-def _where(one: Candidate) -> Sentence:
-    return NOTHING if one.where is None else say(" ({where})", where=Name(one.where))
-
-
-def _share(one: Candidate) -> Number | Name:
-    """The used share of the limit; if unknown, an upper bound; without one, the note."""
-    if one.share_pct is not None:
-        return percent(one.share_pct, f"{_read(one)} ÷ its limit × 100")
-    if one.at_most_pct is not None:
-        text = f"at most {one.at_most_pct:.0f}\u00a0%"
-        return Number(one.at_most_pct, text, "time of all CPUs, in % of one CPU's")
-    return Name(one.note)
-
-
-def _read(one: Candidate) -> str:
-    return one.name if one.metric is None else one.metric.name
+# ---- the table
 
 
 def _table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
-    """One row for each candidate in each setting: measured value, limit, share."""
+    """One row for each candidate at the last level of each span."""
     factors = list(dict.fromkeys(name for one in drawn for name in one.held))
     load = next((one.factor for one in drawn if one.factor is not None), None)
-    heads = [*factors, *([load] if load is not None and load not in factors else [])]
+    metric = drawn[0].metric
+    unit = metric.unit.removesuffix("/s")
+    of = "one" if metric.unit == "1/s" else f"a {unit}"
     groups = (
-        *(Group(name) for name in heads),
+        *(Group(name) for name in factors),
+        *((Group(load),) if load is not None else ()),
         Group("Candidate"),
         Group("Read at"),
-        Group("Measured"),
-        Group("Limit"),
-        Group("Share of the limit", "%", columns=("share", "95 % interval")),
-        Group("Finding"),
+        Group("Demand", f"µs for {of}"),
+        Group("Bound", metric.unit),
+        Group("Reached", "%", columns=("share", "95 % interval")),
+        Group("Verdict"),
     )
     rows = tuple(
         (
-            *(numeric_level(one.row.treatment.get(name), name) for name in heads),
-            *_row(candidate, one),
+            *(numeric_level(one.held.get(name), name) for name in factors),
+            *(() if load is None else (Name(_levels_text(one, span)),)),
+            *_row(candidate, span.levels[-1], one),
         )
         for one in drawn
-        for candidate in one.candidates
+        for span in one.spans
+        for candidate in _shown(span.levels[-1])
     )
     where = f" ({found.case})" if found.case != "main" else ""
-    caption = say("Candidates for the limit, with the used share of each{where}", where=Name(where))
-    return Table(table_id, caption, groups, rows, stub=len(heads) + 1)
+    caption = say(
+        "Bounds of throughput, at the highest level that each row names{where}", where=Name(where)
+    )
+    stub = len(factors) + (load is not None) + 1
+    return Table(table_id, caption, groups, rows, stub=stub)
 
 
-def _row(one: Candidate, limits: Limits) -> tuple[Value, ...]:
-    metric, where = one.metric, treatment_text(limits.row.treatment)
-    read = None if metric is None else Name(metric.name, code=True)
-    value = limit = None
-    if metric is not None and one.value is not None:
-        value = _value(one, limits)
-    if metric is not None and one.limit is not None:
-        limit = plain(one.limit, 0, metric.unit, f"limit of {metric.name}")
-    share = None
+def _shown(level: Level) -> Iterator[Candidate]:
+    for place, one in enumerate(level.candidates):
+        if one.state == "limit" or place < _TOLD or (one.share_pct or 0.0) >= _SMALL_PCT:
+            yield one
+
+
+def _row(one: Candidate, level: Level, limits: Limits) -> tuple[Value, ...]:
+    where, x = treatment_text(level.row.treatment), level.seen.throughput
+    demand = bound = share = None
+    if one.share_pct is not None and x > 0 and one.resource.kind != "none":
+        us = one.share_pct / 100 / x * 1e6
+        demand = Number(us, f"{us:,.4g}", f"{_read(one)} ÷ throughput, {where}")
+    if one.bound is not None:
+        bound = plain(one.bound, limits.metric.decimals, "", f"throughput ÷ share, {where}")
     if one.share_pct is not None:
         text = f"{one.share_pct:,.{_DECIMALS}f}"
         share = Number(one.share_pct, text, f"{_read(one)} ÷ limit × 100, {where}")
-    elif one.at_most_pct is not None:
-        share = Number(one.at_most_pct, f"≤ {one.at_most_pct:.0f}", f"{one.note}, {where}")
+    note = f": {one.note}" if one.note else ""
     return (
         Name(one.name),
-        read,
-        value,
-        limit,
+        None if one.metric is None else Name(one.metric.name, code=True),
+        demand,
+        bound,
         share,
         bare_interval(one.interval, _DECIMALS, f"95 % interval of the share, {one.name}, {where}"),
-        Name(
-            f"{one.state}: {one.note}" if one.note and one.state != "not measured" else _state(one)
-        ),
+        Name(f"{one.state}{note}"),
     )
-
-
-def _state(one: Candidate) -> str:
-    return one.note or one.state

@@ -220,6 +220,10 @@ class BrokerageCounters(Wire):
     """Operations that waited for a connection to the database."""
     pool_wait_ns: int
     """Total time for which these operations waited."""
+    pool_busy_ns: int
+    """Total time for which operations that have ended used a connection to the database."""
+    threads_busy_ns: int
+    """Total time for which the worker threads worked."""
     database_connects: int
     """Connections to the database that were opened."""
     bytes_in: int

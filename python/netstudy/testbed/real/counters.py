@@ -92,7 +92,10 @@ def readings(evidence: Evidence) -> dict[str, wire.Readings]:
     """Host, or the machine that all share -> values of its counters at the start and end of each
     phase."""
     found = {
-        host: _of_host(host, evidence) | _of_hardware(host, evidence) for host in evidence.hosts
+        host: _of_host(host, evidence)
+        | _of_hardware(host, evidence)
+        | _of_application(host, evidence)
+        for host in evidence.hosts
     }
     first = next(iter(evidence.hosts.values()))
     return {evidence.machine: _at_edges(first, "machine", evidence), **found}
@@ -120,6 +123,29 @@ def _of_hardware(host: str, evidence: Evidence) -> wire.Readings:
         name: tuple({wire.MEASURE_START: 0, wire.MEASURE_END: count}.get(e) for e in evidence.edges)
         for name, count in grown.items()
     }
+
+
+def _of_application(host: str, evidence: Evidence) -> wire.Readings:
+    """Times of the brokerage's threads and of its pool of database connections, at the host of its
+    server. An operation counts when it ends its use of a connection, or its wait for one."""
+    work, application = evidence.run.workload, evidence.application
+    if application is None or not isinstance(work, wire.Transactions):
+        return {}
+    taken = [application.snapshots.get(edge) for edge in evidence.edges]
+    if host != work.roles.server[0].partition("@")[0] or not any(taken):
+        return {}
+    return _columns(
+        [
+            {
+                "threads_busy_ns": one.counters.threads_busy_ns,
+                "pool_busy_ns": one.counters.pool_busy_ns,
+                "pool_waiting_ns": one.counters.pool_wait_ns,
+            }
+            if one
+            else {}
+            for one in taken
+        ]
+    )
 
 
 def _queue_drops(agent: AgentEvidence, evidence: Evidence) -> tuple[int | None, ...] | None:

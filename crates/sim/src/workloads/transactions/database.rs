@@ -5,7 +5,8 @@
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
 
-use super::pending::{Outbox, Permits, Timed, Times};
+use super::pending::{Outbox, Timed, Times};
+use crate::host::permits::{PermitKind, SharedPermits};
 use crate::host::stations::{Call, Shared};
 
 /// The costs of one request.
@@ -40,17 +41,15 @@ pub(super) struct DatabaseWork {
     costs: RequestCosts,
     stations: Shared,
     times: Times,
-    slots: Permits,
+    slots: SharedPermits,
     /// Number of slots, not counting the one that a request holds itself.
     other_slots: u32,
     stages: Vec<Stage>,
     timed: Timed,
-    /// When the disk will have finished all requests made so far.
-    disk_free_at: Time,
 }
 
 impl DatabaseWork {
-    /// A database for `askers` clients.
+    /// A database for `askers` clients. Adds its slots and its disk to the stations of its host.
     pub(super) fn new(
         costs: RequestCosts,
         stations: Shared,
@@ -58,21 +57,26 @@ impl DatabaseWork {
         slots: u32,
         askers: usize,
     ) -> Self {
+        let mut at_host = stations.borrow_mut();
+        let permits = at_host.add_permits(PermitKind::DatabaseSlot, slots);
+        if costs.disk > Duration::ZERO {
+            at_host.add_database_disk();
+        }
+        drop(at_host);
         Self {
             costs,
             stations,
             times,
-            slots: Permits::new(slots),
+            slots: permits,
             other_slots: slots - 1,
             stages: vec![Stage::Rests; askers],
             timed: Timed::default(),
-            disk_free_at: Time::ZERO,
         }
     }
 
     /// Handles the arrival of a request.
     pub(super) fn ask(&mut self, now: Time, job: u32) {
-        if self.slots.take(job) {
+        if self.slots.borrow_mut().take(now, job) {
             self.begin(now, job);
         }
     }
@@ -114,7 +118,8 @@ impl DatabaseWork {
             Stage::Disk => (Stage::Holds, now + self.hold()),
             Stage::Rests | Stage::Holds => {
                 self.stages[job as usize] = Stage::Rests;
-                if let Some(waiter) = self.slots.give_back() {
+                let waiter = self.slots.borrow_mut().give_back(now);
+                if let Some(waiter) = waiter {
                     self.begin(now, waiter);
                 }
                 return true;
@@ -136,7 +141,7 @@ impl DatabaseWork {
 
     /// Number of slots in use, not counting the one that the request holds itself.
     fn others(&self) -> u64 {
-        u64::from(self.other_slots - self.slots.free())
+        u64::from(self.other_slots - self.slots.borrow().free())
     }
 
     /// When the disk will have finished a request that reaches it at `now`.
@@ -144,8 +149,8 @@ impl DatabaseWork {
         if self.costs.disk == Duration::ZERO {
             return now;
         }
-        self.disk_free_at = self.disk_free_at.max(now) + self.times.draw(self.costs.disk);
-        self.disk_free_at
+        let took = self.times.draw(self.costs.disk);
+        self.stations.borrow_mut().access_database_disk(now, took)
     }
 }
 

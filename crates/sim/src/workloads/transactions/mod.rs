@@ -22,17 +22,16 @@ use netstudy_workload::{Action, Traffic};
 
 use super::{Applications, Stage, Workload, phases};
 use crate::applications::Cast;
+use crate::host::permits::PermitKind;
 use crate::host::stations::Shared;
 use crate::measure::outcome::{Outcome, Sampled};
 use crate::wiring::Wiring;
 use client::Client;
 use database::{Database, DatabaseWork, RequestCosts};
-use pending::{Permits, Times};
+use pending::Times;
 use recorder::Recorder;
 use server::{Backend, ElementCosts, Server};
 
-/// The number of threads of a server whose threads are not limited.
-const NO_LIMIT: u32 = u32::MAX;
 const MILLION: u64 = 1_000_000;
 /// The wait for a buffer, as the plan gives it, is for a transmit queue of this number of frames.
 const USUAL_FRAMES: u64 = 1_000;
@@ -235,10 +234,12 @@ impl Tiers<'_> {
         } else {
             let pool = costs.pool_connections;
             let free = (0..pool).rev().map(|number| users as u32 + number).collect();
-            Backend::There { free, users: vec![0; pool as usize], pool: Permits::new(pool) }
+            let permits = stations.borrow_mut().add_permits(PermitKind::PoolConnection, pool);
+            Backend::There { free, users: vec![0; pool as usize], pool: permits }
         };
         let times = self.times(member, "elements");
-        let threads = costs.threads.unwrap_or(NO_LIMIT);
+        let threads =
+            costs.threads.map(|count| stations.borrow_mut().add_permits(PermitKind::Thread, count));
         Ok(Box::new(Server::new(element, stations, times, threads, backend, users)))
     }
 

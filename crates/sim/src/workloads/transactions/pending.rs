@@ -1,4 +1,4 @@
-//! Pending actions and jobs of server and database, and queues for permits.
+//! Pending actions and jobs of server and database.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -57,44 +57,6 @@ impl Timed {
             return None;
         }
         self.heap.pop().map(|Reverse((_, _, job))| job)
-    }
-}
-
-/// A limited number of permits, such as threads. If none is free, jobs wait for one in the order of
-/// arrival.
-#[derive(Debug)]
-pub(super) struct Permits {
-    free: u32,
-    waiting: VecDeque<u32>,
-}
-
-impl Permits {
-    pub(super) const fn new(count: u32) -> Self {
-        Self { free: count, waiting: VecDeque::new() }
-    }
-
-    /// Permits that no job holds.
-    pub(super) const fn free(&self) -> u32 {
-        self.free
-    }
-
-    /// Requests a permit for a job. Returns whether the job gets it now. If not, a later call of
-    /// [`Self::give_back`] returns the job when it gets a permit.
-    pub(super) fn take(&mut self, job: u32) -> bool {
-        if self.free == 0 {
-            self.waiting.push_back(job);
-            return false;
-        }
-        self.free -= 1;
-        true
-    }
-
-    /// Gives back a permit. If jobs wait for one, the first of them gets this permit and is
-    /// returned.
-    pub(super) fn give_back(&mut self) -> Option<u32> {
-        let next = self.waiting.pop_front();
-        self.free += u32::from(next.is_none());
-        next
     }
 }
 

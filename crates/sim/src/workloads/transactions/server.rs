@@ -5,7 +5,8 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Traffic};
 
 use super::database::DatabaseWork;
-use super::pending::{Outbox, Permits, Timed, Times};
+use super::pending::{Outbox, Timed, Times};
+use crate::host::permits::SharedPermits;
 use crate::host::stations::{Call, Shared};
 
 /// The costs of a page element, and the sizes of its messages.
@@ -32,7 +33,7 @@ pub(super) enum Backend {
         free: Vec<u32>,
         /// For each connection to the database: the element that uses it, or used it last.
         users: Vec<u32>,
-        pool: Permits,
+        pool: SharedPermits,
     },
 }
 
@@ -60,7 +61,8 @@ pub(super) struct Server {
     costs: ElementCosts,
     stations: Shared,
     times: Times,
-    threads: Permits,
+    /// None: their number is not limited.
+    threads: Option<SharedPermits>,
     backend: Backend,
     elements: Vec<Element>,
     timed: Timed,
@@ -73,7 +75,7 @@ impl Server {
         costs: ElementCosts,
         stations: Shared,
         times: Times,
-        threads: u32,
+        threads: Option<SharedPermits>,
         backend: Backend,
         users: usize,
     ) -> Self {
@@ -87,7 +89,7 @@ impl Server {
             costs,
             stations,
             times,
-            threads: Permits::new(threads),
+            threads,
             backend,
             elements: vec![Element::default(); users],
             timed: Timed::default(),
@@ -140,7 +142,7 @@ impl Server {
         match &mut self.backend {
             Backend::Here(work) => work.ask(now, number),
             Backend::There { pool, .. } => {
-                if pool.take(number) {
+                if pool.borrow_mut().take(now, number) {
                     self.ask(now, number);
                 }
             }
@@ -160,7 +162,8 @@ impl Server {
         let Backend::There { free, users, pool } = &mut self.backend else { return };
         free.push(connection);
         let number = users[connection as usize - self.elements.len()];
-        if let Some(waiter) = pool.give_back() {
+        let waiter = pool.borrow_mut().give_back(now);
+        if let Some(waiter) = waiter {
             self.ask(now, waiter);
         }
         self.go_on(now, number);
@@ -169,7 +172,8 @@ impl Server {
     fn answer(&mut self, now: Time, number: u32) {
         let bytes = self.costs.response_bytes;
         self.outbox.push(now, Action::Write { connection: number, bytes });
-        if let Some(waiter) = self.threads.give_back() {
+        let waiter = self.threads.as_ref().and_then(|all| all.borrow_mut().give_back(now));
+        if let Some(waiter) = waiter {
             self.begin(now, waiter);
         }
     }
@@ -213,7 +217,7 @@ impl Traffic for Server {
         }
         if !is_user {
             self.answered(now, connection);
-        } else if self.threads.take(connection) {
+        } else if self.threads.as_ref().is_none_or(|all| all.borrow_mut().take(now, connection)) {
             self.begin(now, connection);
         }
         true

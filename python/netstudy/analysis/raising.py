@@ -6,13 +6,16 @@ half as long; a minimum RTO a tenth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+import json
+from collections.abc import Callable, Container, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
-from netstudy.analysis.bounds.candidates import LimitKind
+from netstudy.analysis.bounds.candidates import Key, LimitKind
+from netstudy.analysis.bounds.cycle import trips_s
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.documents.fields import Ref
 from netstudy.documents.problems import dotted
 from netstudy.errors import StudyError
@@ -23,7 +26,7 @@ from netstudy.study.one_cell import one_cell
 from netstudy.study.references import concrete, references, resolve
 from netstudy.study.topology import EachWay
 from netstudy.units import format_duration, format_rate, format_size
-from netstudy.wire import Disk, Group, Host, Link, Run
+from netstudy.wire import ClosedLoad, Disk, Group, Host, Level, Request, Run, Transactions
 
 if TYPE_CHECKING:
     from netstudy.plan import PlannedStudy
@@ -47,12 +50,17 @@ class CannotRaiseError(Exception):
 
 @dataclass(frozen=True)
 class Bound:
-    """What is to be raised: a resource, or a wait."""
+    """A bound to be raised: a resource, or a wait."""
 
     kind: LimitKind
     node: str
     part: str
     name: str
+
+    @property
+    def key(self) -> Key:
+        """As of the resource."""
+        return self.kind, self.node, self.part
 
 
 @dataclass(frozen=True)
@@ -64,6 +72,8 @@ class Raise:
     bounds: tuple[Bound, ...]
     left: float
     """The share of the time of a unit of work at this resource, or in this wait, that is left."""
+    moved: frozenset[Key]
+    """The resources that the values raise, also those that only share a value with the bounds."""
     speeds_up: bool = True
     """Whether one unit of work alone becomes faster. False: only more of them at the same time."""
 
@@ -82,8 +92,20 @@ class Raise:
             {**self.values, **other.values},
             (*self.bounds, *other.bounds),
             max(self.left, other.left),
+            self.moved | other.moved,
             self.speeds_up and other.speeds_up,
         )
+
+
+def _raise(
+    bound: Bound,
+    values: Mapping[str, str],
+    *,
+    left: float = _FASTER,
+    moved: frozenset[Key] = frozenset(),
+    speeds_up: bool = True,
+) -> Raise:
+    return Raise(values, (bound,), left, moved | {bound.key}, speeds_up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +114,7 @@ class Raiser:
 
     study: Study
     row: CellRow
+    workload: WorkloadAnalysis
     load: str | None
     """The factor that sets the load."""
     scale: Fraction
@@ -137,20 +160,45 @@ class Raiser:
             except StudyError as error:
                 refused = refused or error
             else:
-                return Raise(values, found.bounds, found.left, found.speeds_up)
+                return replace(found, values=self._with_factors(values))
         raise CannotRaiseError(f"the {found.bounds[0].name} cannot be raised: {refused}")
+
+    def _with_factors(self, values: Mapping[str, str]) -> dict[str, str]:
+        """The values and, for each factor that only they replace, its one level: a study may not
+        vary a factor that nothing refers to."""
+        parts = ("topology", "workload", "procedure")
+        found = [
+            (dotted(path), ref.name.partition(".")[0])
+            for part in parts
+            for path, ref in references(getattr(self.study, part), (part,))
+        ]
+        replaced = {name for path, name in found if path in values}
+        kept = {name for path, name in found if path not in values}
+        more: dict[str, str] = {}
+        for case in self.study.cases:
+            for factor in case.factors:
+                if factor.name in replaced - kept and len(factor.levels) > 1:
+                    level = self.row.treatment[factor.name]
+                    more[dotted(factor.path)] = json.dumps([level], ensure_ascii=False)
+        return {**values, **more}
 
     # ---- the kinds
 
     def link(self, bound: Bound) -> Raise:
         """Twice the rate, in both directions or, if the study gives each, in this one."""
-        ends = {end.removeprefix("wire-") if self._is_inserted(end) else end for end in
-                (bound.node, bound.part)}
+        ends = {
+            end.removeprefix("wire-") if self._is_inserted(end) else end
+            for end in (bound.node, bound.part)
+        }
         values: dict[str, str] = {}
-        topology = resolve(self.study.topology, self._levels)
-        for path, link in topology.placed_links:
-            if not ends <= {end.group for end in link.between}:
+        own_ends: set[str] = set()
+        for path, link in resolve(self.study.topology, self._levels).placed_links:
+            between = {end.group for end in link.between}
+            if path == ("link",):
+                own_ends |= between  # one value for all links
+            if not ends <= between:
                 continue
+            own_ends |= between
             at = dotted(("topology", *path, "rate"))
             rate = link.rate
             if isinstance(rate, EachWay):
@@ -160,7 +208,20 @@ class Raiser:
             else:
                 own = concrete(rate) if rate is not None else self._planned_bps(bound)
                 values[at] = format_rate(2 * own)
-        return Raise(values, (bound,), _FASTER)
+        return _raise(bound, values, moved=self._between(own_ends))
+
+    def _between(self, ends: Container[str]) -> frozenset[Key]:
+        """The links between some groups and switches, in both directions."""
+        pairs = (
+            (self._end(near.node), self._end(far.node))
+            for link in self._run.network.links
+            for near, far in (link.ports, link.ports[::-1])
+        )
+        return frozenset(
+            ("link", near, far)
+            for near, far in pairs
+            if all(end in ends or self._is_inserted(end) for end in (near, far))
+        )
 
     def _is_inserted(self, end: str) -> bool:
         topology = self.study.topology
@@ -193,7 +254,9 @@ class Raiser:
         rate = (port.nic or self._group(group).nic).packet_rate_pps
         assert rate is not None, "a packet rate that was a candidate"
         at = of_link or self._host(group)
-        return Raise({f"{at}.nic.packet_rate": f"{2 * rate} packets/s"}, (bound,), _FASTER)
+        both: list[Key] = [("packet_rate", group, f"{far}, {way}") for way in ("send", "receive")]
+        values = {f"{at}.nic.packet_rate": f"{2 * rate} packets/s"}
+        return _raise(bound, values, moved=frozenset(both))
 
     def _nic_of_link(self, group: str, far: str) -> str | None:
         """The path of the link whose own interface has the packet rate."""
@@ -208,10 +271,10 @@ class Raiser:
         group = self._group(bound.node)
         quota = group.cpu_quota_pct
         if not self._is_simulated and quota is not None:
-            return Raise({f"{self._host(bound.node)}.cpu_quota": f"{2 * quota:g} %"}, (bound,), _FASTER)
+            return _raise(bound, {f"{self._host(bound.node)}.cpu_quota": f"{2 * quota:g} %"})
         self._need_simulator(bound)
         speed = 100 if group.cpu is None else group.cpu.speed_pct
-        return Raise({f"{self._host(bound.node)}.cpu.speed": f"{2 * speed} %"}, (bound,), _FASTER)
+        return _raise(bound, {f"{self._host(bound.node)}.cpu.speed": f"{2 * speed} %"})
 
     def disk(self, bound: Bound) -> Raise:
         """A disk of twice the rate and half the access time."""
@@ -220,7 +283,7 @@ class Raiser:
         values = {f"{at}.rate": format_rate(2 * own.disk_rate_bps)}
         if own.access_ns:
             values[f"{at}.access_time"] = format_duration(own.access_ns // 2)
-        return Raise(values, (bound,), _FASTER)
+        return _raise(bound, values)
 
     def bus(self, bound: Bound) -> Raise:
         """Channels of twice the rate."""
@@ -228,7 +291,7 @@ class Raiser:
         name = "memory_channel" if "memory" in bound.part else "io_channel"
         rate = getattr(self._group(bound.node).bus, f"{name}_bps")
         path = f"{self._host(bound.node)}.bus.{name}_rate"
-        return Raise({path: format_rate(2 * rate)}, (bound,), _FASTER)
+        return _raise(bound, {path: format_rate(2 * rate)})
 
     def slots(self, bound: Bound) -> Raise:
         """Twice the number of threads, connections or slots."""
@@ -244,7 +307,7 @@ class Raiser:
         if number is None:
             raise CannotRaiseError(f"the plan does not give the number of {bound.name}")
         path = f"workload.transactions.{'.'.join((*above, *key))}"
-        return Raise({path: f"{2 * number}"}, (bound,), _FASTER, speeds_up=False)
+        return _raise(bound, {path: f"{2 * number}"}, speeds_up=False)
 
     def _level_of(self, value: object) -> object:
         return self._levels[value.name] if isinstance(value, Ref) else value
@@ -254,7 +317,7 @@ class Raiser:
         key = "receive_buffer" if bound.kind == "window" else "send_buffer"
         size = getattr(self._group(bound.node).tcp, f"{key}_bytes")
         path = f"{self._host(bound.node)}.tcp.{key}"
-        return Raise({path: format_size(2 * size)}, (bound,), _FASTER)
+        return _raise(bound, {path: format_size(2 * size)})
 
     def timeouts(self, bound: Bound) -> Raise:
         """A tenth of the minimum RTO at all senders."""
@@ -266,7 +329,7 @@ class Raiser:
                 after = max(before // _SHORTER_RTO, 1)
                 left = max(left, after / before)
                 values[f"{self._host(group)}.tcp.min_rto"] = format_duration(after)
-        return Raise(values, (bound,), left)
+        return _raise(bound, values, left=left)
 
     def port(self, bound: Bound) -> Raise:
         """Four times the buffer of each port."""
@@ -277,7 +340,7 @@ class Raiser:
         short = self.study.topology.switch is not None
         path = "topology.switch" if short else f"topology.switches.{bound.node}"
         values = {f"{path}.port_buffer": format_size(_BUFFER * size)}
-        return Raise(values, (bound,), 1 / _BUFFER)
+        return _raise(bound, values, left=1 / _BUFFER)
 
     def round_trip(self, bound: Bound) -> Raise:
         """Half the delay of all links. Other parts of the round trip stay as they are."""
@@ -288,12 +351,9 @@ class Raiser:
                 values[at] = format_duration(concrete(link.delay) // 2)
         if not values:
             raise CannotRaiseError("no link has a delay that could be shortened")
-        return Raise(values, (bound,), self._left_of_trips())
+        return _raise(bound, values, left=self._left_of_trips())
 
     def _left_of_trips(self) -> float:
-        from netstudy.analysis.bounds.cycle import trips_ns
-        from netstudy.analysis.workloads import workload_of_kind
-
         network = self._run.network
         halved = tuple(
             one.model_copy(update={"delay_ns": one.delay_ns // 2}) for one in network.links
@@ -301,16 +361,17 @@ class Raiser:
         shorter = self._run.model_copy(
             update={"network": network.model_copy(update={"links": halved})}
         )
-        workload = workload_of_kind(self._run)
-        return trips_ns(workload, shorter) / trips_ns(workload, self._run)
+        return trips_s(self.workload, shorter) / trips_s(self.workload, self._run)
 
     def think_time(self, bound: Bound) -> Raise:
         """Half the think time."""
         workload = self._run.workload
-        closed = getattr(workload, "load", workload)
-        above = "closed." if closed is not workload else ""
-        path = f"workload.{workload.kind}.{above}think"
-        return Raise({path: format_duration(closed.think_ns // 2)}, (bound,), _FASTER)
+        if isinstance(workload, Transactions) and isinstance(workload.load, ClosedLoad):
+            path, think_ns = "workload.transactions.closed.think", workload.load.think_ns
+        else:
+            assert isinstance(workload, Request), "a workload with think times"
+            path, think_ns = "workload.request.think", workload.think_ns
+        return _raise(bound, {path: format_duration(think_ns // 2)})
 
     def more_load(self, bound: Bound) -> Raise:
         """Twice the level of the factor that sets the load, wherever the study refers to it."""
@@ -325,12 +386,12 @@ class Raiser:
             for path, ref in references(getattr(self.study, part), (part,))
             if ref.name == self.load
         }
-        return Raise(values, (bound,), _FASTER)
+        return _raise(bound, values)
 
     # ---- the cell
 
     @property
-    def _levels(self) -> Mapping[str, object]:
+    def _levels(self) -> Mapping[str, Level]:
         return self.study.levels_of(self.row.treatment)
 
     @property

@@ -41,7 +41,8 @@ def one_cell(study: Study, treatment: Treatment, values: Mapping[str, str], name
     factors = {factor: [_level(study, factor, level)] for factor, level in treatment.items()}
     text = io.StringIO()
     yaml = YAML(typ="safe")
-    yaml.default_flow_style, yaml.sort_base_mapping_type_on_output = False, False
+    yaml.default_flow_style = False
+    yaml.sort_base_mapping_type_on_output = False  # in the order of the study
     yaml.dump({"study": name, **_plain(kept), "factors": _plain(factors)}, text)
     return text.getvalue()
 

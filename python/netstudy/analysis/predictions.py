@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 from netstudy.analysis.bounds.cycle import Cycle
 from netstudy.analysis.bounds.parts import Part
@@ -31,6 +31,17 @@ _IDLE: Final = ("full, but not in proportion", "full of waits", "bounds one clie
 """States of candidates whose bound is none."""
 _TAKEN_OVER: Final = ("timeouts", "port", "congestion_window")
 """Waits whose place others take: only that throughput gains is predicted."""
+
+Verdict = Literal["confirmed", "undecided", "refuted"]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The ratio of throughput in two cells."""
+
+    ratio: float
+    interval: Interval | None
+    """Fieller's 95 % interval; None: a cell was not repeated."""
 
 
 @dataclass(frozen=True)
@@ -52,19 +63,18 @@ class Prediction:
         """The highest ratio that agrees."""
         return None if self.at_most is None else self.at_most * (1 + self.noise)
 
-    def holds(self, ratio: float) -> bool:
-        """Whether a measured ratio agrees."""
-        is_low = self.low is not None and ratio < self.low
-        return not is_low and not (self.high is not None and ratio > self.high)
+    def verdict(self, found: Measured) -> Verdict:
+        """Whether a measured ratio agrees. It is refuted only if the whole interval disagrees."""
+        if self._reaches(found.ratio, found.ratio):
+            return "confirmed"
+        interval = found.interval
+        is_open = interval is not None and self._reaches(interval.low, interval.high)
+        return "undecided" if is_open else "refuted"
 
-
-@dataclass(frozen=True)
-class Measured:
-    """The ratio of throughput in two cells."""
-
-    ratio: float
-    interval: Interval | None
-    """Fieller's 95 % interval; None: a cell was not repeated."""
+    def _reaches(self, low: float, high: float) -> bool:
+        """Whether some ratio between the two agrees."""
+        is_below = self.low is not None and high < self.low
+        return not is_below and not (self.high is not None and low > self.high)
 
 
 def measured(limits: Limits, before: CellRow, after: CellRow) -> Measured | None:

@@ -24,7 +24,7 @@ from netstudy.errors import TestbedError
 
 if TYPE_CHECKING:
     from netstudy.analysis.confirmation import Confirmation, Experiment
-    from netstudy.analysis.predictions import Measured
+    from netstudy.analysis.predictions import Measured, Verdict
     from netstudy.store import Folder
 
 _ENDING = "-confirm"
@@ -41,9 +41,9 @@ class Outcome:
     measured: Measured
 
     @property
-    def holds(self) -> bool:
+    def verdict(self) -> Verdict:
         """Whether the prediction agrees with the measurement."""
-        return self.experiment.predicted.holds(self.measured.ratio)
+        return self.experiment.predicted.verdict(self.measured)
 
     def as_data(self) -> dict[str, Any]:
         """For JSON."""
@@ -53,7 +53,7 @@ class Outcome:
             "folder": str(self.folder),
             "ratio": self.measured.ratio,
             "interval": None if interval is None else [interval.low, interval.high],
-            "holds": self.holds,
+            "verdict": self.verdict,
         }
 
 

@@ -98,7 +98,7 @@ def command(
     else:
         _print(diagnosis, found, outcomes)
     is_failed = fail_on is not None and diagnosis.is_undecided
-    if is_failed or not all(one.holds for one in outcomes):
+    if is_failed or any(one.verdict == "refuted" for one in outcomes):
         raise typer.Exit(MISSED)
 
 
@@ -146,8 +146,9 @@ def _confirm(
 
 
 def _results_of(folder: Folder) -> Path:
-    """The folder of results that contains this one."""
-    return folder.path.resolve().parent.parent
+    """The folder that holds `<study>/<UTC time>/`; the folder above, if this one was moved."""
+    above = folder.path.resolve().parent
+    return above.parent if above.name == folder.study().study else above
 
 
 def _as_data(

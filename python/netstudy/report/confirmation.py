@@ -6,7 +6,7 @@ import shlex
 from typing import Final
 
 from netstudy.analysis.confirmation import Claim, Confirmation, Experiment
-from netstudy.analysis.predictions import Measured
+from netstudy.analysis.predictions import Measured, Verdict
 from netstudy.report.cellrefs import treatment_text
 from netstudy.report.prose.words import NOTHING
 from netstudy.report.refs import Name, Number, Sentence, say
@@ -16,6 +16,12 @@ _CLAIMS: Final[dict[Claim, str]] = {
     "limit": "the limit",
     "one of several limits": "one of several limits alone",
     "ruled out": "a resource that is ruled out",
+}
+
+_VERDICTS: Final[dict[Verdict, str]] = {
+    "confirmed": "Confirmed",
+    "undecided": "Not decided, because replicates differ too much",
+    "refuted": "Refuted",
 }
 
 
@@ -42,7 +48,7 @@ def outcome(one: Experiment, found: Measured) -> Sentence:
     return say(
         "{verdict}: raising {claim} ({names}) multiplies the {metric} by {ratio}{interval}; "
         "predicted: {expected}.",
-        verdict=Name("Confirmed" if one.predicted.holds(found.ratio) else "Not confirmed"),
+        verdict=Name(_VERDICTS[one.predicted.verdict(found)]),
         claim=Name(_CLAIMS[one.claim]),
         names=Name(one.names),
         metric=Name(one.metric.label),

@@ -42,7 +42,8 @@ def one_cell(study: Study, treatment: Treatment, values: Mapping[str, str], name
     text = io.StringIO()
     yaml = YAML(typ="safe")
     yaml.default_flow_style = False
-    yaml.sort_base_mapping_type_on_output = False  # in the order of the study
+    # Keys stay in the order of the study.
+    yaml.sort_base_mapping_type_on_output = False  # type: ignore[assignment]
     yaml.dump({"study": name, **_plain(kept), "factors": _plain(factors)}, text)
     return text.getvalue()
 

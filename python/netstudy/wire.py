@@ -1153,17 +1153,8 @@ class ConnectionSamples(Wire):
     """FTP only: time from the opening of the control connection until the session was ready for
     transfers."""
     idle_ns: tuple[int | None, ...] | None = None
-    """This and the next seven columns: why the ends that send data sent nothing more, and for how
-    long. If both ends send data, their times are added. A control connection does not count. On
-    simulated hosts the eight columns add up to the length of the phase, for each of these ends.
-
-    Real hosts know three of the eight: the kernel's time a connection was busy, and the times for
-    which the two buffers limited it. The other columns are missing there, and a value is None if
-    the connection was closed before its counters were read. The kernel counts in jiffies (1 to
-    10 ms), so a share of many short waits is right only on average.
-
-    This column: nothing was to be sent, and nothing was outstanding. On real hosts, the time that
-    is not `tcpi_busy_time`; it includes the opening of the connection."""
+    """Nothing was to be sent, and nothing was outstanding. On real hosts, all time but
+    `tcpi_busy_time`; it includes the opening of the connection."""
     sent_ns: tuple[int | None, ...] | None = None
     """Everything written was sent, and its acknowledgment was awaited; also that of a SYN, so this
     includes the opening of the connection."""

@@ -38,7 +38,7 @@ pub use plan::{
 pub use record::{
     Check, ConnectionSamples, Edge, IterationSamples, Latency, Mode, Modelled, PhaseTimes,
     Readings, Reconciliation, Record, RecordNode, RecordSchema, RequestHistogram, RunRecord,
-    RunUnderWay, Samples, SecondSamples, Series, Status, TestbedLimit, TransferSamples,
+    RunUnderWay, Samples, SecondSamples, Series, Status, TestbedLimit, Times, TransferSamples,
 };
 pub use secret::Secret;
 pub use snmp_plan::{

@@ -223,7 +223,40 @@ pub struct ConnectionSamples {
     /// For sessions: time from then until the session was ready for transfers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_ns: Option<Vec<u64>>,
+    /// This and the next seven columns: why the ends that send data sent no more, and for how long.
+    /// The times of both ends are added if both send data; those of control connections are not.
+    /// The eight of a simulated connection add up to the length of the phase, for each of its ends.
+    /// This column: nothing was to be sent, and nothing was outstanding. On Linux hosts: all time
+    /// but the kernel's `tcpi_busy_time`; it includes the opening of the connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle_ns: Option<Times>,
+    /// Everything written was sent, and its acknowledgment was awaited; also that of a SYN.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent_ns: Option<Times>,
+    /// The peer's window had no room. On Linux hosts: the kernel's `tcpi_rwnd_limited`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer_window_ns: Option<Times>,
+    /// The send buffer had no room. On Linux hosts: the kernel's `tcpi_sndbuf_limited`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_buffer_ns: Option<Times>,
+    /// The congestion window had no room, and loss recovery had not set it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub congestion_window_ns: Option<Times>,
+    /// Loss recovery, fast or after a timeout, let no more segments into the network.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recovery_ns: Option<Times>,
+    /// Too much data of the connection waited at the host's own interface (small queue).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_interface_ns: Option<Times>,
+    /// A retransmission timeout or a tail loss probe ended the wait, which counts from when the
+    /// timer was armed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timer_ns: Option<Times>,
 }
+
+/// A time for each connection; none: it could not be read, for example because the connection was
+/// closed before the end of the phase. The kernel counts in jiffies (1 to 10 ms).
+pub type Times = Vec<Option<u64>>;
 
 /// One value per transfer that ended in the measuring phase.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

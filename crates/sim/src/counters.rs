@@ -9,7 +9,7 @@ use netstudy_units::Duration;
 use netstudy_units::headers::ETHERNET_CHECK_BYTES;
 
 use crate::host::stations::StationCounters;
-use crate::snapshot::{Carried, EndCounters, NicCounters, Snapshot};
+use crate::snapshot::{Carried, EndCounters, FlowTimes, NicCounters, Snapshot};
 use crate::wiring::{ReceiveKind, Wiring};
 
 /// TCP counters of a host.
@@ -28,6 +28,15 @@ pub(crate) fn of_host(c: &Counters) -> [(&'static str, u64); 13] {
         ("ece_acks_received", c.ece_acks_received),
         ("bytes_sent", c.bytes_sent),
         ("bytes_received", c.bytes_received),
+    ]
+}
+
+/// Times of a host's senders, with the names of Linux's counters.
+pub(crate) fn of_flows(flows: &FlowTimes) -> [(&'static str, u64); 3] {
+    [
+        ("flow_busy_us", flows.busy_ns / 1000),
+        ("flow_receiver_limited_us", flows.receiver_limited_ns / 1000),
+        ("flow_sender_limited_us", flows.sender_limited_ns / 1000),
     ]
 }
 

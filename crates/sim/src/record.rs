@@ -8,13 +8,13 @@ use netstudy_records::{
     Answers, Check, ConnectionSamples, Edge, Latencies, Latency, Mode, Node, PhaseKind, PhaseTimes,
     Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
 };
-use netstudy_tcp::Counters;
+use netstudy_tcp::{Counters, Standing};
 
 use crate::applications::Cast;
 use crate::counters::{self, Cpus};
 use crate::measure::outcome::{self, Outcome, RequestsOf, Span};
 use crate::sampling::Sampler;
-use crate::snapshot::{Connection, EndCounters, Snapshot};
+use crate::snapshot::{Connection, EndCounters, FlowTimes, Snapshot};
 use crate::wiring::Wiring;
 use crate::workloads;
 
@@ -179,11 +179,16 @@ fn connections(
     outcome: &Outcome,
 ) -> ConnectionSamples {
     let grown = |value: &dyn Fn(&Connection) -> u64| outcome.grown(cast, value);
-    let of_senders = |value: fn(&Counters) -> u64| {
+    let sides = [0, 1].into_iter().filter(|&side| cast.senders[side]);
+    let time_ns = |standing| {
         let of_ends = |connection: &Connection| {
-            let ends = connection.ends.iter().zip(cast.senders);
-            ends.filter(|(_, sends)| *sends).map(|(end, _)| value(end)).sum()
+            sides.clone().map(|side| connection.times[side][standing].as_ns()).sum()
         };
+        Some(grown(&of_ends).into_iter().map(Some).collect())
+    };
+    let of_senders = |value: fn(&Counters) -> u64| {
+        let of_ends =
+            |connection: &Connection| sides.clone().map(|side| value(&connection.ends[side])).sum();
         // A data connection and its control connection are one flow, so losses on both of them
         // count.
         let mut all = grown(&of_ends);
@@ -207,6 +212,14 @@ fn connections(
         timeouts: of_senders(|end| end.timeouts),
         connect_ns: log_ins(0),
         login_ns: log_ins(1),
+        idle_ns: time_ns(Standing::Idle),
+        sent_ns: time_ns(Standing::Sent),
+        peer_window_ns: time_ns(Standing::PeerWindow),
+        own_buffer_ns: time_ns(Standing::OwnBuffer),
+        congestion_window_ns: time_ns(Standing::CongestionWindow),
+        recovery_ns: time_ns(Standing::Recovery),
+        own_interface_ns: time_ns(Standing::OwnInterface),
+        timer_ns: time_ns(Standing::Timer),
     }
 }
 
@@ -217,12 +230,13 @@ type ByPort = BTreeMap<String, BTreeMap<String, Readings>>;
 /// counters of a host include the counters of all its interfaces.
 fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     let topology = &wiring.topology;
-    let mut tcp: BTreeMap<&str, Vec<Counters>> = BTreeMap::new();
+    let mut tcp: BTreeMap<&str, Vec<(Counters, FlowTimes)>> = BTreeMap::new();
     for number in 0..wiring.members.len() {
         let sums = tcp.entry(wiring.name_of(number)).or_default();
-        sums.resize(edges.len(), Counters::default());
-        for (sum, edge) in sums.iter_mut().zip(edges) {
+        sums.resize(edges.len(), Default::default());
+        for ((sum, flows), edge) in sums.iter_mut().zip(edges) {
             sum.add(&edge.tcp[number]);
+            flows.add(&edge.flows[number]);
         }
     }
     let mut nics: BTreeMap<&str, Vec<EndCounters>> = BTreeMap::new();
@@ -252,7 +266,8 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
     let mut counters = ByNode::new();
     for (node, edges) in &tcp {
         let entry = counters.entry((*node).to_owned()).or_default();
-        entry.extend(readings(edges.iter().map(counters::of_host)));
+        entry.extend(readings(edges.iter().map(|(tcp, _)| counters::of_host(tcp))));
+        entry.extend(readings(edges.iter().map(|(_, flows)| counters::of_flows(flows))));
     }
     for (node, edges) in &nics {
         let entry = counters.entry((*node).to_owned()).or_default();

@@ -4,9 +4,10 @@
 use std::collections::BTreeMap;
 
 use netstudy_fabric::{FrameSizes, PauseCounters, PortCounters};
-use netstudy_tcp::Counters;
+use netstudy_tcp::{Counters, SenderTimes, Standing};
 use netstudy_units::Duration;
 
+use crate::end_index::EndIndex;
 use crate::host::stations::StationCounters;
 
 /// All counters at one instant.
@@ -14,6 +15,8 @@ use crate::host::stations::StationCounters;
 pub(crate) struct Snapshot {
     /// TCP counters of each host.
     pub(crate) tcp: Vec<Counters>,
+    /// Times of the senders of each host.
+    pub(crate) flows: Vec<FlowTimes>,
     /// Network counters at each end of each link.
     pub(crate) ends: Vec<EndCounters>,
     pub(crate) connections: Vec<Connection>,
@@ -24,11 +27,56 @@ pub(crate) struct Snapshot {
     pub(crate) stations: BTreeMap<usize, StationCounters>,
 }
 
+impl Snapshot {
+    /// Corrects the times of one end at a host.
+    pub(crate) fn correct_times(&mut self, end: EndIndex, host: usize, times: SenderTimes) {
+        let read = &mut self.connections[end.connection()].times[end.side()];
+        self.flows[host].remove(&FlowTimes::of(read));
+        *read = times;
+        self.flows[host].add(&FlowTimes::of(read));
+    }
+}
+
+/// Times of the ends at one host, in the three parts of which Linux keeps account.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct FlowTimes {
+    /// Data is outstanding or waits to be sent.
+    pub(crate) busy_ns: u64,
+    /// The other end's window is the limit.
+    pub(crate) receiver_limited_ns: u64,
+    /// The send buffer is the limit.
+    pub(crate) sender_limited_ns: u64,
+}
+
+impl FlowTimes {
+    pub(crate) fn of(times: &SenderTimes) -> Self {
+        Self {
+            busy_ns: (times.total() - times[Standing::Idle]).as_ns(),
+            receiver_limited_ns: times[Standing::PeerWindow].as_ns(),
+            sender_limited_ns: times[Standing::OwnBuffer].as_ns(),
+        }
+    }
+
+    pub(crate) const fn add(&mut self, other: &Self) {
+        self.busy_ns += other.busy_ns;
+        self.receiver_limited_ns += other.receiver_limited_ns;
+        self.sender_limited_ns += other.sender_limited_ns;
+    }
+
+    const fn remove(&mut self, other: &Self) {
+        self.busy_ns -= other.busy_ns;
+        self.receiver_limited_ns -= other.receiver_limited_ns;
+        self.sender_limited_ns -= other.sender_limited_ns;
+    }
+}
+
 /// Counters of one connection since it was opened.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Connection {
     /// TCP counters of the two ends: first of the end that opened the connection.
     pub(crate) ends: [Counters; 2],
+    /// Why the two ends did not send.
+    pub(crate) times: [SenderTimes; 2],
     /// Payload that each end has sent, without retransmissions.
     pub(crate) sent_bytes: [u64; 2],
     /// Total time for which the application at the first end has waited for requested data.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from netstudy.analysis.case_result import CaseResult, Comparing, case_result, verdicts_by_cells
 from netstudy.analysis.caveats import Analysed, Caveat, Planned, found
 from netstudy.analysis.cells import CellTable
-from netstudy.analysis.conclusions import Concluded, concluded
+from netstudy.analysis.conclusions import Concluded, by_default, concluded
 from netstudy.analysis.effects import Effects, effects
 from netstudy.analysis.expectations import CheckedExpectation, check_expectations
 from netstudy.analysis.growth import loops_of
@@ -100,6 +100,8 @@ class StudyResult:
     concluded: tuple[Concluded, ...]
     """The conclusions that the study asks for, in the order of the study, one for each test case to
     which a conclusion applies."""
+    by_default: tuple[Concluded, ...]
+    """The conclusions of every study for which this one does not ask."""
     inseparable: tuple[Inseparable, ...]
     """Levels of the comparison whose difference cannot be credited to one thing."""
     authors: tuple[str, ...]
@@ -205,6 +207,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     not_shown += _not_of_this_run(study, cells.vocabulary)
     not_shown += undrawn(study)
     unread, left_out = folder.reference_problems(), tuple(folder.invocation().without)
+    drawn = concluded(study, cells)
     return StudyResult(
         study=study.study,
         title=study.report.title,
@@ -226,7 +229,8 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
             if one.name is None and not one.is_distribution
         ),
         requirements=check(study, cells),
-        concluded=concluded(study, cells),
+        concluded=drawn,
+        by_default=by_default(study, cells, drawn),
         inseparable=()
         if comparing is None
         else tuple(

@@ -13,7 +13,7 @@ from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
 from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.conclusions import concluded_points, conclusion_tables
+from netstudy.report.conclusions import concluded_points, conclusion_tables, default_points
 from netstudy.report.expectation_table import expectations_table
 from netstudy.report.figures import Figure
 from netstudy.report.illustrations import bed_figure, workload_figure
@@ -114,7 +114,9 @@ def document(
         caveats=tuple(_told(answered, result)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
-        findings=tuple(_not_in(answered, concluded_points(result))),
+        findings=tuple(
+            _not_in(answered, [*concluded_points(result), *default_points(result)])
+        ),
         finding_tables=tuple(conclusion_tables(result)),
         key_figure=key_figure(result, cases),
         bed=bed_figure(runs),

@@ -299,6 +299,6 @@ def test_without_a_load_each_cell_is_looked_at(tmp_path: Path) -> None:
 
 def test_every_study_has_it_although_it_does_not_ask(tmp_path: Path) -> None:
     result = concluding(tmp_path, "[plateau]", up_to_four(FULL), clients="[4, 5]")
-    (found,) = [one for one in result.concluded if one.by_default]
+    (found,) = [one for one in result.by_default if one.case == "main"]
     assert isinstance(found.drawn, Bottlenecks)
     assert named(found.drawn.limits[0].levels[-1]) == [LINK]

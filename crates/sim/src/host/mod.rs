@@ -290,11 +290,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 
     /// Counters of the end with the index `place`, at the time up to which its host is simulated.
-    pub(crate) fn reading(&self, place: usize, end: &End) -> Reading {
+    /// The times of its sender are those at `at`.
+    pub(crate) fn reading(&self, place: usize, end: &End, at: Time) -> Reading {
         let (app, number) = self.application(end);
         let index = EndIndex(place as u32);
         Reading {
             counters: self.counters(index),
+            times: end.tcp.sender_times(at),
             sent_bytes: self.stream_bytes(index).sent,
             receiving: app.receiving(number),
         }
@@ -508,7 +510,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 return;
             }
             if reading <= bound {
-                self.take_reading(host);
+                self.take_reading(host, reading);
                 continue;
             }
             if source == APPLICATION {
@@ -520,10 +522,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
     }
 
-    /// Reads the counters of a host that is simulated up to the time of its next planned reading.
-    fn take_reading(&mut self, host: usize) {
+    /// Reads the counters of a host that is simulated up to `at`, the time of its next planned
+    /// reading.
+    fn take_reading(&mut self, host: usize, at: Time) {
         let of_host = |(place, end): (usize, &End)| {
-            (end.host as usize == host).then(|| (place, self.reading(place, end)))
+            (end.host as usize == host).then(|| (place, self.reading(place, end, at)))
         };
         let found = self.ends().enumerate().filter_map(of_host).collect();
         self.shared.measure.readings.take(host, found);
@@ -545,12 +548,28 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
         self.again().set_timer(index, Time::NEVER);
         let tcp = &mut self.end(index).tcp;
-        let before = tcp.counters().timeouts;
+        let armed_at = tcp.timer_armed_at();
+        let counted = |tcp: &Endpoint| (tcp.counters().timeouts, tcp.counters().loss_probes);
+        let before = counted(tcp);
         tcp.handle_timeout(due);
-        if tcp.counters().timeouts > before {
+        let after = counted(tcp);
+        if after.0 > before.0 {
             self.measure().count(due, Rare::Timeout(index));
         }
+        if after != before {
+            self.read_times_again(index, armed_at, due);
+        }
         self.pump(network, due, host, index);
+    }
+
+    /// Corrects the readings between `armed_at` and `due` of the times of an end: that the end
+    /// waited for a timer was not known before the timer fired.
+    #[cold]
+    fn read_times_again(&mut self, index: EndIndex, armed_at: Time, due: Time) {
+        let Hosts { ends, shared, .. } = self;
+        let End { tcp, host, .. } = &ends[index.index()];
+        let times = |at| tcp.sender_times(at);
+        shared.measure.correct_times(index, *host as usize, [armed_at, due], &times);
     }
 
     /// Performs the application's actions that are due at `now`.
@@ -613,7 +632,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         past.counters.add(tcp.counters());
         past.bytes.add(&StreamBytes::of(tcp));
         let config = *tcp.config();
-        *tcp = if index.side() == 0 { Endpoint::connect(config) } else { Endpoint::listen(config) };
+        let next =
+            if index.side() == 0 { Endpoint::connect(config) } else { Endpoint::listen(config) };
+        *tcp = next.with_times_of(tcp);
     }
 
     // ---- sending
@@ -641,6 +662,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let end = &mut self.ends[from.index()];
         if end.tcp.has_only_acks() {
             let ack = end.tcp.poll_ack(now);
+            end.tcp.note_standing(now);
             self.lower_timer(from);
             if let Some(ack) = ack {
                 let ack = self.stamped(from, ack);
@@ -660,6 +682,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             None => false,
         };
         if is_done {
+            end.tcp.note_standing(now);
             self.lower_timer(from);
         } else {
             self.again().pump_fully(network, now, host, from);
@@ -679,6 +702,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             && self.end(from).tcp.has_small_queue()
             && self.send_held_news(network, now, host, from)
         {
+            self.end(from).tcp.note_standing(now);
             self.lower_timer(from);
             return;
         }
@@ -697,6 +721,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if again > 0 {
             self.measure().count(now, Rare::Retransmissions(from, again));
         }
+        self.end(from).tcp.note_standing(now);
         self.lower_timer(from);
     }
 

@@ -11,7 +11,9 @@ use super::readings::Reading;
 use crate::end_index::EndIndex;
 use crate::host::stations::StationCounters;
 use crate::host::{Hosts, Network};
-use crate::snapshot::{Carried, Connection, EndCounters, Frames, Snapshot, SwitchFrames};
+use crate::snapshot::{
+    Carried, Connection, EndCounters, FlowTimes, Frames, Snapshot, SwitchFrames,
+};
 
 /// Counters of a network.
 pub(crate) trait Counted<T>: Network<T> {
@@ -56,6 +58,7 @@ impl Snapshot {
         let (read, is_of_now) = hosts.read_ends(now);
         let mut snapshot = Self {
             tcp: vec![Counters::default(); hosts.len()],
+            flows: vec![FlowTimes::default(); hosts.len()],
             ends: network.ends(hosts, now),
             connections: vec![Connection::default(); read.len() / 2],
             inside: network.inside(hosts, now),
@@ -64,6 +67,7 @@ impl Snapshot {
         for (index, reading) in read.iter().enumerate() {
             let connection = &mut snapshot.connections[index / 2];
             connection.ends[index % 2] = reading.counters;
+            connection.times[index % 2] = reading.times;
             connection.sent_bytes[index % 2] = reading.sent_bytes;
             if index % 2 == 0 {
                 connection.receiving = reading.receiving;
@@ -75,6 +79,8 @@ impl Snapshot {
         for (index, end) in hosts.ends().enumerate() {
             let counters = &snapshot.connections[index / 2].ends[index % 2];
             snapshot.tcp[end.host as usize].add(counters);
+            let times = &snapshot.connections[index / 2].times[index % 2];
+            snapshot.flows[end.host as usize].add(&FlowTimes::of(times));
         }
         snapshot
     }
@@ -107,6 +113,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if let Some(read) = self.measure().readings.at(now) {
             return (read.to_vec(), true);
         }
-        (self.ends().enumerate().map(|(place, end)| self.reading(place, end)).collect(), false)
+        let read = self.ends().enumerate().map(|(place, end)| self.reading(place, end, now));
+        (read.collect(), false)
     }
 }

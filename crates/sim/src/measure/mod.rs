@@ -11,6 +11,7 @@ pub(crate) mod readings;
 use std::collections::VecDeque;
 
 use netstudy_records::PhaseKind;
+use netstudy_tcp::SenderTimes;
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Action;
 
@@ -231,6 +232,20 @@ impl Measure {
     #[cold]
     pub(crate) fn count(&mut self, at: Time, rare: Rare) {
         self.tally.ahead.push((at, rare));
+    }
+
+    /// Corrects what was read of the times of an end after `from` and before `until`.
+    pub(crate) fn correct_times(
+        &mut self,
+        end: EndIndex,
+        host: usize,
+        [from, until]: [Time; 2],
+        times: &dyn Fn(Time) -> SenderTimes,
+    ) {
+        self.readings.correct_times(end, [from, until], times);
+        for edge in self.edges.iter_mut().filter(|edge| from < edge.at && edge.at < until) {
+            edge.counted.correct_times(end, host, times(edge.at));
+        }
     }
 
     /// When the next mark is due.

@@ -9,13 +9,16 @@
 
 use std::collections::VecDeque;
 
-use netstudy_tcp::Counters;
+use netstudy_tcp::{Counters, SenderTimes};
 use netstudy_units::{Duration, Time};
+
+use crate::end_index::EndIndex;
 
 /// Counters of one end of a connection.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Reading {
     pub(crate) counters: Counters,
+    pub(crate) times: SenderTimes,
     /// Payload that the end has sent, without retransmissions.
     pub(crate) sent_bytes: u64,
     /// Total time for which the application has waited for requested data.
@@ -74,5 +77,19 @@ impl Readings {
             self.planned[place].1[end] = reading;
         }
         self.taken[host] += 1;
+    }
+
+    /// Corrects the times of an end in the readings from after `from` to before `until`.
+    pub(super) fn correct_times(
+        &mut self,
+        end: EndIndex,
+        [from, until]: [Time; 2],
+        times: &dyn Fn(Time) -> SenderTimes,
+    ) {
+        for (at, read) in &mut self.planned {
+            if from < *at && *at < until {
+                read[end.index()].times = times(*at);
+            }
+        }
     }
 }

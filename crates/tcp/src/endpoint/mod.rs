@@ -2,8 +2,9 @@
 //!
 //! The modules: `connection` opens and closes, `transmit` decides what to send, `acknowledged`
 //! handles acknowledgments, `receive` handles data and decides when to acknowledge it, `idle`
-//! shrinks an unused window, `small_queue` limits the data queued in the host. Connections without
-//! special options take the `fast_path`. Loss recovery is in the module `recovery`.
+//! shrinks an unused window, `small_queue` limits the data queued in the host, `standing` keeps why
+//! and for how long an endpoint does not send. Connections without special options take the
+//! `fast_path`. Loss recovery is in the module `recovery`.
 
 mod acknowledged;
 mod config;
@@ -15,9 +16,11 @@ mod offload;
 mod quick_acks;
 mod receive;
 mod small_queue;
+mod standing;
 mod transmit;
 
 pub use config::{Config, OffloadRule};
+pub use standing::{SenderTimes, Standing};
 pub use transmit::Outlet;
 
 use alloc::boxed::Box;
@@ -27,6 +30,7 @@ use netstudy_units::{Duration, Time};
 use offload::Gate;
 use quick_acks::QuickAcks;
 use small_queue::SmallQueue;
+use standing::SenderClock;
 
 use crate::linux_2_6_18::packets::Packet;
 use crate::linux_2_6_18::receiver;
@@ -83,6 +87,8 @@ pub struct Endpoint {
     /// Only the windows can hold new data back, and no FIN follows the data.
     sends_freely: bool,
     gate: Gate,
+    /// The gate last held new data back for a larger burst, not because of the small queue.
+    defers: bool,
     /// The peer's window in bytes from `snd_una` on.
     pub(crate) snd_wnd: u64,
     snd_wnd_scale: u8,
@@ -134,6 +140,7 @@ pub struct Endpoint {
     wake_at: Time,
     small_queue: Option<Box<SmallQueue>>,
     pub(crate) recovery: LossRecovery,
+    clock: SenderClock,
 }
 
 impl Endpoint {
@@ -158,6 +165,7 @@ impl Endpoint {
             fin_queued: false,
             sends_freely: config.limit_output_bytes == 0,
             gate: Gate::new(&config),
+            defers: false,
             snd_wnd: 0,
             snd_wnd_scale: 0,
             mss: config.mtu_bytes - crate::Segment::BASE_HEADER_BYTES,
@@ -200,6 +208,7 @@ impl Endpoint {
             wake_at: Time::NEVER,
             small_queue: SmallQueue::new(&config),
             recovery: LossRecovery::new(config.recovery),
+            clock: SenderClock::default(),
         }
     }
 

@@ -63,6 +63,7 @@ impl Endpoint {
             OffloadRule::Deferral => self.deferred_burst(),
             OffloadRule::Autosizing => self.near_burst(now),
         };
+        self.defers = burst.is_none();
         let Some(bytes) = burst else { return false };
         let payload = u64::from(self.burst_segments(bytes).max(1)) * u64::from(self.mss);
         if self.has_small_queue() && self.holds_new(now, payload.min(self.unsent())) {
@@ -78,7 +79,9 @@ impl Endpoint {
     }
 
     fn may_burst_deferred(&mut self) -> bool {
-        let Some(bytes) = self.deferred_burst() else { return false };
+        let burst = self.deferred_burst();
+        self.defers = burst.is_none();
+        let Some(bytes) = burst else { return false };
         self.begin_burst(bytes);
         true
     }
@@ -111,8 +114,22 @@ impl Endpoint {
     /// Bytes that the congestion window and the peer's window allow to be sent.
     #[inline]
     pub(crate) fn burst_room(&self) -> u64 {
-        let free = u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss);
-        (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt).min(free)
+        self.peer_room().min(self.congestion_room())
+    }
+
+    /// Whether the congestion window, of the two, has less room.
+    pub(super) fn is_congestion_window_smaller(&self) -> bool {
+        self.congestion_room() < self.peer_room()
+    }
+
+    #[inline]
+    fn congestion_room(&self) -> u64 {
+        u64::from(self.window.cwnd - self.in_flight()) * u64::from(self.mss)
+    }
+
+    #[inline]
+    const fn peer_room(&self) -> u64 {
+        (self.snd_una + self.snd_wnd).saturating_sub(self.snd_nxt)
     }
 
     /// Whether the windows have room for less than a full burst and less than a third of the

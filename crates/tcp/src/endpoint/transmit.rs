@@ -467,6 +467,7 @@ impl Endpoint {
     /// nothing has to be retransmitted when the window opens.
     #[cold]
     pub(crate) fn retransmission_timeout(&mut self, now: Time) {
+        let armed_at = self.timer_armed_at();
         self.rtt.back_off();
         self.rto_at = now + self.rtt.rto();
         if self.sent.is_empty() {
@@ -476,6 +477,7 @@ impl Endpoint {
             return;
         }
         self.counters.timeouts += 1;
+        self.waited_for_timer(now, armed_at);
         recovery::enter_loss(self, now);
     }
 }

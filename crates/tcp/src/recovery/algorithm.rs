@@ -66,6 +66,11 @@ pub(crate) trait Algorithm {
         None
     }
 
+    /// Since when the timer has been running.
+    fn timer_armed_at(end: &Endpoint) -> Time {
+        end.rto_at.saturating_sub(end.rtt.rto())
+    }
+
     /// The timer expired.
     fn on_timer(end: &mut Endpoint, now: Time) {
         end.retransmission_timeout(now);

@@ -193,6 +193,10 @@ pub(crate) fn next_in_case(end: &mut Endpoint, now: Time) -> Option<SentSegment>
     ask!(end.recovery.in_use, A => A::next_in_case(end, now))
 }
 
+pub(crate) fn timer_armed_at(end: &Endpoint) -> Time {
+    ask!(end.recovery.in_use, A => A::timer_armed_at(end))
+}
+
 pub(crate) fn on_timer(end: &mut Endpoint, now: Time) {
     ask!(end.recovery.in_use, A => A::on_timer(end, now));
 }

@@ -76,8 +76,11 @@ def parts_of(
 def _services(cycle: Cycle, candidates: Sequence[Candidate]) -> Iterator[Part]:
     """The service demand of each resource, which is its utilisation × its servers ÷ throughput."""
     demands = {one: demand for one in candidates if (demand := _demand_s(one, cycle)) is not None}
+    known = {one.resource.key for one in demands}
     for one, demand_s in demands.items():
         resource = one.resource
+        if any(kind == "slots" for kind, *_ in resource.waits_for & known):
+            continue  # it is mostly held by work that waits for the slots inside
         inside = sum(
             other_s
             for other, other_s in demands.items()

@@ -8,7 +8,7 @@ levels, and the rule of growing factors finds where growth stops. Only `KINDS` l
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,7 +33,7 @@ from netstudy.wire import Treatment
 if TYPE_CHECKING:
     from netstudy.study import Study
 
-__all__ = ["KINDS", "Concluded", "Drawn", "concluded"]
+__all__ = ["KINDS", "Concluded", "Drawn", "by_default", "concluded"]
 
 KINDS: Final[tuple[type[Drawn[Any]], ...]] = (
     Bottlenecks,
@@ -49,7 +49,7 @@ KINDS: Final[tuple[type[Drawn[Any]], ...]] = (
     Losses,
 )
 """The findings of each kind of conclusion."""
-DEFAULT: Final = (Bottlenecks,)
+_DEFAULT: Final = (Bottlenecks,)
 """Conclusions that are drawn from every study."""
 _OF: Final = {one.kind: one for one in KINDS}
 
@@ -77,19 +77,20 @@ def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
             if asked.case in (None, case):
                 drawn = kind.draw(asked, Cells.of(study, table, case, at))
                 found.append(Concluded(asked, case, at, drawn))
-    return (*found, *_by_default(study, table, found))
+    return tuple(found)
 
 
-def _by_default(
-    study: Study, table: CellTable, found: Sequence[Concluded]
-) -> Iterator[Concluded]:
-    """The conclusions of every study: what limits throughput. Published runs have no network in
-    which a limit could be looked for, unless the study asks."""
+def by_default(
+    study: Study, table: CellTable, asked: Sequence[Concluded]
+) -> tuple[Concluded, ...]:
+    """The conclusions of every study, for each test case for which it does not ask for them: what
+    limits throughput. Published runs have no network in which a limit could be looked for."""
     if not all(run.network.nodes for row in table.rows for run in row.planned[:1]):
-        return
-    for case in table.cases:
-        for kind in DEFAULT:
-            if not any(one.case == case and isinstance(one.asked, kind.kind) for one in found):
-                drawn = kind.draw(kind.by_default(), Cells.of(study, table, case, {}))
-                if drawn is not None:
-                    yield Concluded(kind.by_default(), case, {}, drawn, by_default=True)
+        return ()
+    return tuple(
+        Concluded(kind.by_default(), case, {}, drawn, by_default=True)
+        for case in table.cases
+        for kind in _DEFAULT
+        if not any(one.case == case and isinstance(one.asked, kind.kind) for one in asked)
+        if (drawn := kind.draw(kind.by_default(), Cells.of(study, table, case, {}))) is not None
+    )

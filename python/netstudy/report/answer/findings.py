@@ -195,11 +195,8 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
         credited = () if _together(result, case) else tuple(tables)
         yield Source("comparison", sentences, case, compared=credited)
     asks_limit = any(clause.subject == "limit" for clause in clauses(result.question))
-    drawn = [
-        one
-        for one in result.concluded
-        if one.case == case.name and one.drawn is not None and (asks_limit or not one.by_default)
-    ]
+    concluded = (*result.concluded, *(result.by_default if asks_limit else ()))
+    drawn = [one for one in concluded if one.case == case.name and one.drawn is not None]
     for one in drawn:
         page = page_of_conclusion(one)
         yield Source(page.subject, tuple(sentences_of(one)), case, concluded=one)

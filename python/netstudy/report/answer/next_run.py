@@ -22,8 +22,7 @@ def next_run(result: StudyResult) -> Sentence | None:
 
 
 def _of_conclusions(result: StudyResult) -> Sentence | None:
-    asked = (one for one in result.concluded if not one.by_default)
-    drawn = ((one, one.drawn) for one in asked if one.drawn is not None)
+    drawn = ((one, one.drawn) for one in result.concluded if one.drawn is not None)
     found = (page_of_conclusion(one).next_run(findings) for one, findings in drawn)
     return next((one for one in found if one is not None), None)
 

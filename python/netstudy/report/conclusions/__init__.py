@@ -3,7 +3,7 @@ lists the kinds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from netstudy.analysis.conclusions import Concluded
@@ -48,10 +48,17 @@ def page_of_conclusion(found: Concluded) -> ConclusionPage[Any]:
 
 def concluded_points(result: StudyResult) -> list[Point]:
     """One point for each conclusion, in the order of the study."""
+    return _points(result, result.concluded)
+
+
+def default_points(result: StudyResult) -> list[Point]:
+    """One point for each conclusion of every study for which this one does not ask."""
+    return _points(result, result.by_default)
+
+
+def _points(result: StudyResult, concluded: Iterable[Concluded]) -> list[Point]:
     many = len(result.cases) > 1
-    return [
-        one for found in result.concluded for one in point(_lead(found, many), sentences_of(found))
-    ]
+    return [one for found in concluded for one in point(_lead(found, many), sentences_of(found))]
 
 
 def _lead(found: Concluded, many: bool) -> str:
@@ -70,6 +77,6 @@ def sentences_of(found: Concluded) -> list[Sentence]:
 
 def conclusion_tables(result: StudyResult) -> Iterator[Table]:
     """The tables of each conclusion, in the order of the study."""
-    for number, found in enumerate(result.concluded, start=1):
+    for number, found in enumerate((*result.concluded, *result.by_default), start=1):
         if found.drawn is not None:
             yield from _OF[type(found.asked)].tables(found.drawn, found, f"concluded-{number}")

@@ -180,7 +180,7 @@ def _of_requests(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
     of = say("; what each of them waits for most is not known")
     if first.part is not None:
         of = say(
-            "; {share} of the time of each is {name}",
+            "; each spends {share} of its time with {name}",
             share=_part_shares(same),
             name=Name(_of_part(first)),
         )
@@ -319,6 +319,14 @@ def _further(found: Sequence[Limits]) -> Iterator[Sentence]:
         yield from _not_known(last, held)
         if last[0].cause == "open":
             yield _would_decide(last[0])
+    yield from _not_modelled(found)
+
+
+def _not_modelled(found: Sequence[Limits]) -> Iterator[Sentence]:
+    levels = (level for one in found for level in one.levels)
+    missing = list(dict.fromkeys(name for level in levels for name in level.seen.not_modelled))
+    if missing:
+        yield say("Not modelled, and so no limit here: {names}.", names=Name(listed(missing)))
 
 
 _NO_LIMIT: Final = {
@@ -332,7 +340,7 @@ def _full_but_no_limit(last: Sequence[Level], held: Sentence) -> Iterator[Senten
     every = [one for level in last for one in level.candidates if one.state in _NO_LIMIT]
     for same in alike(every, lambda one: (one.name, one.state)):
         yield say(
-            "The {name} is full ({share}) and no limit{held}: {why}.",
+            "Full, but no limit{held}: {name} ({share}), because {why}.",
             name=Name(same[0].name),
             share=value_range([_share(one) for one in same]),
             held=held,
@@ -387,11 +395,6 @@ def _not_known(last: Sequence[Level], held: Sentence) -> Iterator[Sentence]:
         )
         if names:
             yield say(f"{text}{{held}}: {{names}}.", held=held, names=Name(listed(list(names))))
-    missing = dict.fromkeys(name for level in last for name in level.seen.not_modelled)
-    if missing:
-        yield say(
-            "Not modelled, and so no limit here: {names}.", names=Name(listed(list(missing)))
-        )
 
 
 def _would_decide(level: Level) -> Sentence:

@@ -278,6 +278,7 @@ fn send_probe(end: &mut Endpoint, now: Time) {
         phases::rearm_retransmission(end, now);
         return;
     }
+    end.waited_for_timer(now, end.timer_armed_at());
     let sends_new = end.has_more_to_send();
     end.recovery.prr.probe =
         Probe { sent_at_end: end.snd_nxt, repeats: !sends_new, scheduled_at: now };

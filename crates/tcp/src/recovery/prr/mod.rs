@@ -75,6 +75,10 @@ impl Algorithm for Prr {
         events::judge_window_use(end, now, true);
     }
 
+    fn timer_armed_at(end: &Endpoint) -> Time {
+        end.recovery.prr.timer_armed_at
+    }
+
     fn on_timer(end: &mut Endpoint, now: Time) {
         events::timer_expired(end, now);
     }

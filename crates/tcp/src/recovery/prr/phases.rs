@@ -345,6 +345,7 @@ fn forget_probe(end: &mut Endpoint) {
 
 pub(super) fn run_timer(end: &mut Endpoint, now: Time, timer: Timer, after: Duration) {
     end.recovery.prr.timer = timer;
+    end.recovery.prr.timer_armed_at = now;
     end.rto_at = expiry(now, after, end.config.clock_tick, end.config.clock_phase);
 }
 
@@ -361,6 +362,7 @@ pub(super) fn rearm_retransmission(end: &mut Endpoint, now: Time) {
         Timer::Reordering | Timer::Probe => until_retransmission(end, now),
     };
     run_timer(end, now, Timer::Retransmission, after);
+    end.recovery.prr.timer_armed_at = (now + after).saturating_sub(end.rtt.rto());
 }
 
 /// The time until the retransmission timeout of the oldest segment, at least a microsecond

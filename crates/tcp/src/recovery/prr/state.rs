@@ -19,6 +19,8 @@ pub(in super::super) struct State {
     /// zero).
     pub(super) advanced_in_loss: bool,
     pub(super) timer: Timer,
+    /// When the timer was set; for a retransmission, the time from which its timeout counts.
+    pub(super) timer_armed_at: Time,
     pub(super) probe: Probe,
     pub(super) window_use: WindowUse,
     pub(super) rack: Rack,
@@ -33,6 +35,7 @@ impl State {
             probes_tail,
             advanced_in_loss: false,
             timer: Timer::default(),
+            timer_armed_at: Time::ZERO,
             probe: Probe::default(),
             window_use: WindowUse::default(),
             rack: Rack::new(),

@@ -142,7 +142,7 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
 
     prepared = prepare(asked)
     if manner.no_start:
-        refuse_programs(_programs_of(prepared))
+        refuse_programs(programs_of(prepared))
     cost = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
     if manner.json:  # the JSON has all runs of the plan
         check_cost(cost, max_time, manner.results)
@@ -182,14 +182,14 @@ def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
     prepared = _affordable(asked, manner, max_time)
     planned, testbed = prepared.planned, named(prepared.invocation.testbed)
-    say_programs(_programs_of(prepared), prepared.invocation.testbed)
-    machine = _preflight(testbed, planned.whole_plan, prepared.invocation, manner)
+    say_programs(programs_of(prepared), prepared.invocation.testbed)
+    machine = preflight(testbed, planned.whole_plan, prepared.invocation, manner)
     testbed.check()
     for warning in foreseen_warnings(prepared) if not manner.is_quiet else ():
         say(f"warning: {warning}")
     if planned.estimate.runs >= _MANY_RUNS:
         say(f"plan: writing {planned.estimate.runs:,} runs")
-    return _carry_out(_new_folder(prepared, manner.results), testbed, manner, machine)
+    return _carry_out(new_folder(prepared, manner.results), testbed, manner, machine)
 
 
 def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
@@ -208,14 +208,14 @@ def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
 
     prepared = prepare(asked, check_count)
     if manner.no_start:
-        refuse_programs(_programs_of(prepared))
-    _refuse_unsupported(prepared.unsupported())
+        refuse_programs(programs_of(prepared))
+    refuse_unsupported(prepared.unsupported())
     whole = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
     check_cost(whole, max_time, manner.results)
     return prepared
 
 
-def _programs_of(prepared: Prepared) -> list[Command]:
+def programs_of(prepared: Prepared) -> list[Command]:
     """The programs that the runs of a plan start."""
     from netstudy.plan import programs_of_runs
 
@@ -230,7 +230,8 @@ def _programs_in(folder: Folder) -> list[Command]:
     return list(dict.fromkeys([*programs_of_runs(folder.plan().runs), *filter(None, [further])]))
 
 
-def _new_folder(prepared: Prepared, results: Path) -> Folder:
+def new_folder(prepared: Prepared, results: Path) -> Folder:
+    """Make the results folder of a plan."""
     from netstudy.hardware import HardwareLibrary
     from netstudy.store import create, gather
     from netstudy.store.create import disk_bytes
@@ -243,7 +244,7 @@ def _new_folder(prepared: Prepared, results: Path) -> Folder:
     return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
 
 
-def _preflight(
+def preflight(
     testbed: Testbed, plan: Plan, invocation: Invocation, manner: Manner
 ) -> Mapping[str, str]:
     """Let the testbed check the plan and measure the machine; print and return the measurements.
@@ -251,13 +252,14 @@ def _preflight(
     from netstudy.units import parse_scale
 
     found = testbed.preflight(plan, parse_scale(invocation.scale or 1))
-    _refuse_unsupported(found.unsupported)
+    refuse_unsupported(found.unsupported)
     for name, value in found.machine.items() if not manner.is_quiet else ():
         say(f"{name}: {value}")
     return found.machine
 
 
-def _refuse_unsupported(parts: Sequence[str]) -> None:
+def refuse_unsupported(parts: Sequence[str]) -> None:
+    """Raises StudyError if this version does not support some parts of a study."""
     if parts:
         listed = "".join(f"\n  - {part}" for part in parts)
         raise StudyError(f"this version cannot run the study:{listed}")
@@ -304,7 +306,7 @@ def _carry_out(
                 _say_damaged(folder.set_damaged_aside())
                 machine = _remainder_preflight(folder, testbed, manner)
             folder.set_aside(made_again(folder, testbed))
-            _run_missing(folder, testbed, manner, machine)
+            run_missing(folder, testbed, manner, machine)
             with phases(is_quiet=manner.is_quiet) as on_phase:
                 published = finish(
                     folder, on_phase, is_final=is_final(folder, testbed), pages=manner.pages
@@ -337,12 +339,13 @@ def _remainder_preflight(folder: Folder, testbed: Testbed, manner: Manner) -> Ma
     if not left.runs:
         return {}
     say_programs(_programs_in(folder), folder.invocation().testbed)
-    return _preflight(testbed, left, folder.invocation(), manner)
+    return preflight(testbed, left, folder.invocation(), manner)
 
 
-def _run_missing(
+def run_missing(
     folder: Folder, testbed: Testbed, manner: Manner, machine: Mapping[str, str] | None
 ) -> Counter[str]:
+    """Execute the runs of a folder that have no record."""
     from netstudy.execute import carry_out
 
     runs, missing = len(folder.plan().runs), len(folder.missing())

@@ -18,7 +18,7 @@ from netstudy.documents.problems import (
 from netstudy.documents.problems import (
     Path as Inside,
 )
-from netstudy.documents.source import Document, parse_value, read
+from netstudy.documents.source import Document, parse_value, read, read_text
 from netstudy.documents.validation import validate
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
@@ -57,6 +57,11 @@ def load(
         )
         raise_problems([*extras, *ignored, *_form_problems(study, hardware)])
     return study
+
+
+def load_text(text: str, path: Path, *, hardware: HardwareLibrary | None = None) -> Study:
+    """A study from its text, checked like the file `path`. Raises StudyError."""
+    return _checked(path, read_text(text, str(path)), hardware, was_carried_out=False)
 
 
 def _studies_below(folder: Path, most: int = 10) -> str:

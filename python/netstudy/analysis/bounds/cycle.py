@@ -17,6 +17,7 @@ from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.plan.paths import Routes
+from netstudy.wire import Run
 
 _NS_PER_S: Final = 1e9
 
@@ -98,16 +99,21 @@ def _demand_s(one: Candidate, cycle: Cycle) -> float | None:
     return in_use / 100 * servers / cycle.per_s
 
 
-def _waits(workload: WorkloadAnalysis, row: CellRow, cycle: Cycle) -> Iterator[Part]:
-    run = row.planned[0]
+def trips_s(workload: WorkloadAnalysis, run: Run) -> float:
+    """The time of the round trips that a unit of work waits for, without queues."""
     routes = Routes(run.network)
-    trips_ns = sum(
+    times_ns = (
         routes.time_ns(here, there, 0) + routes.time_ns(there, here, 0)
         for here, there in workload.trips(run)
     )
+    return sum(times_ns) / _NS_PER_S
+
+
+def _waits(workload: WorkloadAnalysis, row: CellRow, cycle: Cycle) -> Iterator[Part]:
+    run = row.planned[0]
     idle_s = workload.idle_wait_s(run)
     for kind, name, seconds in (
-        ("round_trip", "round trips without queues", trips_ns / _NS_PER_S),
+        ("round_trip", "round trips without queues", trips_s(workload, run)),
         ("think_time", "think time", cycle.think_s),
         ("wait", "waits inside the application", idle_s),
     ):

@@ -21,19 +21,19 @@ without queues. Below it, senders wait for a window that a queue in front of a f
 def can_limit(row: CellRow, part: Part) -> bool:
     """Whether the throughput of a cell is near enough to the bound of a window that senders wait
     for."""
-    share = _share_of_bound(row, part)
+    share = share_of_bound(row, part)
     return share is None or share >= _LEAST
 
 
 def is_tied(row: CellRow, part: Part, near_pct: float) -> bool:
     """Whether the window bounds throughput as closely as a resource that is full: senders wait for
     it all the time, and no queue in front of the resource is needed to explain that."""
-    share = _share_of_bound(row, part)
+    share = share_of_bound(row, part)
     usable = 1.0 if row.runs[0].record.mode is not None else _USABLE
     return part.share_pct >= near_pct and share is not None and share >= near_pct / 100 * usable
 
 
-def _share_of_bound(row: CellRow, part: Part) -> float | None:
+def share_of_bound(row: CellRow, part: Part) -> float | None:
     """Bytes a second ÷ the sum of window ÷ round-trip time over all connections; None: not
     known."""
     bound = _bytes_per_s(row.planned[0], part)

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.caveats import Caveat
 from netstudy.analysis.caveats.assumed_costs import AssumedCosts, BuiltInApplication
-from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.conclusions.bottleneck import Bottlenecks
 from netstudy.analysis.conclusions.substitution import Replaced, Substituted
 from netstudy.analysis.study_result import StudyResult, analyse

@@ -38,7 +38,7 @@ def verdicts(folder: Path, limit: Limit, seed: int) -> dict[object, set[tuple[st
     plan = make_plan(study, seed=seed).plan
     records: list[RunRecord] = []
 
-    def keep(record: Record, line: bytes) -> None:  # noqa: ARG001
+    def keep(record: Record, line: bytes) -> None:
         if isinstance(record, RunRecord):
             records.append(record)
 
@@ -57,9 +57,7 @@ def verdicts(folder: Path, limit: Limit, seed: int) -> dict[object, set[tuple[st
 def outcome(folder: Path, limit: Limit, seed: int) -> str:
     """ "right", "open", or the wrong verdicts."""
     every = verdicts(folder, limit, seed)
-    wrong = {
-        level: every[level] for level, right in limit.at.items() if right not in every[level]
-    }
+    wrong = {level: every[level] for level, right in limit.at.items() if right not in every[level]}
     if any(wrong.values()):
         return f"wrong: {wrong}"
     return "open" if wrong else "right"

@@ -114,9 +114,7 @@ def document(
         caveats=tuple(_told(answered, result)),
         problems=_problems(result),
         requirements=requirements_table(result.requirements) if result.requirements else None,
-        findings=tuple(
-            _not_in(answered, [*concluded_points(result), *default_points(result)])
-        ),
+        findings=tuple(_not_in(answered, [*concluded_points(result), *default_points(result)])),
         finding_tables=tuple(conclusion_tables(result)),
         key_figure=key_figure(result, cases),
         bed=bed_figure(runs),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from netstudy.analysis.bounds.candidates import Candidate, Resource
+from netstudy.analysis.bounds.candidates import Candidate, Resource, State
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.nodes import node_metric
@@ -30,8 +30,10 @@ def buffers(row: CellRow, found: Sequence[Candidate]) -> Iterator[Candidate]:
         is_suspect = dropped > 0 and switch.name not in full
         note = "it dropped no frame"
         if dropped:
-            note = "it dropped frames" if is_suspect else "it dropped frames in front of a full link"
-        state = "may be reached" if is_suspect else "not reached"
+            note = (
+                "it dropped frames" if is_suspect else "it dropped frames in front of a full link"
+            )
+        state: State = "may be reached" if is_suspect else "not reached"
         yield replace(one, value=dropped, state=state, note=note)
 
 
@@ -39,7 +41,9 @@ def behind_drops(waits: Iterable[Part], found: Sequence[Candidate]) -> Iterator[
     """The waits of senders; where a buffer drops frames, the waits for the congestion window and
     for recovery are one wait for this buffer."""
     waits = list(waits)
-    suspects = [one for one in found if one.resource.kind == "port" and one.state == "may be reached"]
+    suspects = [
+        one for one in found if one.resource.kind == "port" and one.state == "may be reached"
+    ]
     held = [part for part in waits if part.kind == "congestion_window"]
     if not suspects or not held:
         yield from waits

@@ -19,8 +19,8 @@ _CLOCKS: Final[dict[str, tuple[LimitKind, str]]] = {
     "recovery_ns": ("congestion_window", "recovery from losses"),
     "timer_ns": ("timeouts", "retransmission timers"),
 }
-"""Column of the table of connections -> the kind of limit, and what a sender waits for. The other clocks name no
-limit: a sender that waits for its own interface waits for a link or a CPU."""
+"""Column of the table of connections -> the kind of limit, and what a sender waits for. The other
+clocks name no limit: a sender that waits for its own interface waits for a link or a CPU."""
 
 
 def share_of_waits(row: CellRow) -> Iterator[Part]:

@@ -20,6 +20,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.study.conclusions.bottleneck import Bottleneck
 from netstudy.study.conclusions.bottleneck import Candidate as Asked
 from netstudy.study.vocabulary import MetricName, line_direction
+from netstudy.wire import Level
 
 _MEASURED_ONLY: tuple[LimitKind, ...] = ("disk", "bus")
 """Kinds that count only where they are measured: real hosts share the disk of their machine, and
@@ -33,7 +34,7 @@ class Look:
     asked: Bottleneck
     cells: Cells
     load: str | None
-    loads: Mapping[object, float]
+    loads: Mapping[Level, float]
 
     def seen(self, row: CellRow, throughput: Metric) -> Seen:
         """What was measured in a cell."""
@@ -46,7 +47,7 @@ class Look:
         return Seen(
             row=row,
             throughput=row.value(throughput) or 0.0,
-            load=None if self.load is None else self.loads.get(row.treatment.get(self.load)),
+            load=None if self.load is None else self.loads.get(row.treatment[self.load]),
             candidates=candidates,
             cycle=cycle,
             parts=tuple(sorted(parts, key=lambda part: -part.share_pct)),
@@ -76,9 +77,7 @@ class Look:
 
     def _candidates(self, row: CellRow) -> Iterator[Candidate]:
         near = self.asked.near
-        measure = Measure(
-            self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, near
-        )
+        measure = Measure(self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, near)
         every = [measure.of(resource) for resource in self.resources(row)]
         found = [
             one
@@ -165,4 +164,3 @@ def _is_same(known: Resource, own: Resource) -> bool:
     return any(metric in wanted for _, metrics in known.reads for metric in metrics) or (
         own.kind == known.kind == "cpu" and own.node == known.node
     )
-

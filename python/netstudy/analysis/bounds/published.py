@@ -19,9 +19,7 @@ def published_resources(study: Study, row: CellRow, load: str | None) -> Iterato
     """The CPUs and disks of hosts, and the links, of the topology at the levels of a cell. `load`
     is the factor that sets the load."""
     groups = {
-        name: host
-        for name, host in study.topology.groups.items()
-        if host.profile is not None
+        name: host for name, host in study.topology.groups.items() if host.profile is not None
     }
     grown = {
         name

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.analysis.bounds.candidates import Key, LimitKind, Resource
-from netstudy.analysis.nodes.permits import Permit, permits
 from netstudy.analysis.workloads.base import WorkloadAnalysis
+from netstudy.plan.workloads import planned_of
+from netstudy.plan.workloads.base import Permit
 from netstudy.study.vocabulary import MACHINE, MetricName, Scope
 from netstudy.wire import Host, Link, Modelled, Network, Port, Run, RunRecord, Switch
 
@@ -133,8 +134,9 @@ class Listing:
 
     def _slots(self, groups: Sequence[str]) -> Iterator[Resource]:
         """Threads, pools of connections, and slots of the database."""
-        for group, host in ((group, host) for group in groups for host in self._hosts(group)):
-            found = permits(self.run, host, is_simulated=self.is_simulated)
+        for group, host in ((one, host) for one in groups for host in self._hosts(one)[:1]):
+            work = self.run.workload
+            found = planned_of(work).permits(work, host, is_simulated=self.is_simulated)
             for kind, count in found.items():
                 yield Resource(
                     kind="slots",
@@ -149,7 +151,9 @@ class Listing:
     def _inside(self, kind: Permit, group: str) -> Iterator[Key]:
         """What the holders of a slot wait for: a thread for everything of both tiers, a connection
         of the pool for the database and the wire, a slot of the database for its host."""
-        databases = {self._group_of(one) for one in getattr(self.run.workload.roles, "database", ())}
+        databases = {
+            self._group_of(one) for one in getattr(self.run.workload.roles, "database", ())
+        }
         tiers = {group} if kind == "database_slots" else databases or {group}
         if kind == "threads":
             tiers = tiers | {group}

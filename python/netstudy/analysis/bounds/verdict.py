@@ -1,11 +1,11 @@
 """What limits throughput at each level of the load, by the operational laws.
 
-Throughput is at most the least of all bounds; the bound that it reaches is the limit. A resource
-that is full is no limit in three cases: it is as full at a lower load with less throughput (then its
-use does not come from the work, such as busy waiting); it is held by work that waits for another
-full resource; or each further client brings one more of it. Where no bound is reached, a wait that
-takes most of the time of senders or of a unit of work is the limit. Bounds within the noise of each
-other limit throughput together: raising one of them alone gains nothing.
+Throughput is at most the least of all bounds; the bound that it reaches is the limit. A full
+resource is no limit in three cases: it is used more for a unit of work at a lower load (then the
+use does not come from the work, such as busy waiting); work holds it that waits for another full
+resource; or each further client brings one more of it. Where no bound is reached, a wait that takes
+most of the time of senders or of a unit of work is the limit. Bounds within the noise of each other
+limit throughput together: raising one of them alone gains nothing.
 
 Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978; Lazowska and others,
 Quantitative System Performance, 1984, chapter 5.
@@ -137,7 +137,9 @@ class _Rule:
         if not one.share_pct or self.levels[place].throughput <= 0:
             return one
         bound = self.levels[place].throughput * 100 / one.share_pct
-        state = "bounds one client" if one.is_reached and one.resource.comes_with_load else one.state
+        state = (
+            "bounds one client" if one.is_reached and one.resource.comes_with_load else one.state
+        )
         return replace(one, bound=bound, state=state)
 
     def _proportional(self, one: Candidate, place: int) -> Candidate:
@@ -179,7 +181,9 @@ class _Rule:
         elif seen.offered and seen.throughput > 0:
             found.append(self._of_load("offered load", seen.throughput / seen.offered, seen))
         elif seen.load and (best := self._best_for_load(place)) and seen.throughput > 0:
-            found.append(self._of_load("proportion to the load", seen.throughput / seen.load / best, seen))
+            found.append(
+                self._of_load("proportion to the load", seen.throughput / seen.load / best, seen)
+            )
         return found
 
     def _best_for_load(self, place: int) -> float | None:

@@ -80,9 +80,7 @@ def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
     return tuple(found)
 
 
-def by_default(
-    study: Study, table: CellTable, asked: Sequence[Concluded]
-) -> tuple[Concluded, ...]:
+def by_default(study: Study, table: CellTable, asked: Sequence[Concluded]) -> tuple[Concluded, ...]:
     """The conclusions of every study, for each test case for which it does not ask for them: what
     limits throughput. Published runs have no network in which a limit could be looked for."""
     if not all(run.network.nodes for row in table.rows for run in row.planned[:1]):

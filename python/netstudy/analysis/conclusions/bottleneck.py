@@ -65,7 +65,9 @@ class Limits:
             if span.is_open or span.first.cause == "served":
                 continue
             rows = (one.row for one in span.levels)
-            levels = () if self.factor is None else tuple(row.treatment[self.factor] for row in rows)
+            levels = (
+                () if self.factor is None else tuple(row.treatment[self.factor] for row in rows)
+            )
             yield Claim("limits", self.factor, levels, self.metric)
 
 

@@ -174,7 +174,9 @@ class Cells:
     def grown_group(self) -> str | None:
         """The group whose number of hosts is the load."""
         groups = self.study.topology.groups.items()
-        return next((name for name, one in groups if None is not self._named(one.count) == self.load), None)
+        return next(
+            (name for name, one in groups if None is not self._named(one.count) == self.load), None
+        )
 
     def _named(self, value: object) -> str | None:
         """The factor with several levels that a value of the study refers to."""

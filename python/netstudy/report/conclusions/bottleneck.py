@@ -12,7 +12,7 @@ from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Limits, Span
 from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import cell_number, percent, plain, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
-from netstudy.report.numbers import counted, level_text, spans
+from netstudy.report.numbers import counted, spans
 from netstudy.report.prose.words import NOTHING, alike, held_in_each, value_range, with_article
 from netstudy.report.question import Clause
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -418,9 +418,7 @@ def _would_decide(level: Level) -> Sentence:
     if uncertain and uncertain[0].at_most_pct is not None:
         return say("Counters of each CPU would decide.")
     if uncertain and uncertain[0].resource.kind == "port":
-        return say(
-            "A run with four times the {name} would decide.", name=Name(uncertain[0].name)
-        )
+        return say("A run with four times the {name} would decide.", name=Name(uncertain[0].name))
     if uncertain:
         return say("More replicates would decide.")
     if missing:

@@ -152,7 +152,7 @@ def diagnose(study: Study, table: CellTable) -> Diagnosis:
 
 def is_undecided(level: Level) -> bool:
     """Whether the limit of a cell has no name."""
-    return level.cause == "open" or (level.cause == "requests" and level.part is None)
+    return level.cause == "open" or (level.cause == "outstanding" and level.part is None)
 
 
 # ---- what limits
@@ -204,7 +204,7 @@ def _of_part(limits: Limits, level: Level) -> Iterator[Evidence]:
     """The number of requests under way, if it bounds throughput; and the part's share."""
     part, cycle = level.part, level.seen.cycle
     assert part is not None, "a level with a part"
-    if level.cause == "requests" and cycle is not None:
+    if level.cause == "outstanding" and cycle is not None:
         yield from (_of_throughput(limits.metric, level, one) for one in level.limits)
         yield Evidence(f"number of {cycle.noun}", float(cycle.users), float(cycle.users))
         yield Evidence(
@@ -291,7 +291,7 @@ def cannot_tell_at(level: Level) -> Iterator[Entry]:
         yield Entry(
             resource.kind, resource.node, one.name, at, evidence, measure=_would_decide(one)
         )
-    if not unsure or level.cause == "requests":
+    if not unsure or level.cause == "outstanding":
         yield Entry("wait", "", "waits", at, measure=_of_waits(level))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from netstudy.analysis.bounds.buffers import behind_drops, buffers
@@ -17,9 +17,6 @@ from netstudy.analysis.bounds.verdict import Seen
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.metrics import Metric
-from netstudy.study.conclusions.bottleneck import Bottleneck
-from netstudy.study.conclusions.bottleneck import Candidate as Asked
-from netstudy.study.vocabulary import MetricName, line_direction
 from netstudy.wire import Level
 
 _MEASURED_ONLY: tuple[LimitKind, ...] = ("disk", "bus")
@@ -31,7 +28,10 @@ have no counters of buses."""
 class Look:
     """Looks at the cells of a conclusion."""
 
-    asked: Bottleneck
+    own: Sequence[Resource]
+    """The study's own candidates."""
+    near_pct: float
+    """Percentage of a bound from which it counts as reached."""
     cells: Cells
     load: str | None
     loads: Mapping[Level, float]
@@ -76,8 +76,9 @@ class Look:
     # ---- candidates
 
     def _candidates(self, row: CellRow) -> Iterator[Candidate]:
-        near = self.asked.near
-        measure = Measure(self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, near)
+        measure = Measure(
+            self.cells.study, self.cells.rows, row, self.cells.table.vocabulary, self.near_pct
+        )
         every = [measure.of(resource) for resource in self.resources(row)]
         found = [
             one
@@ -97,15 +98,14 @@ class Look:
         """The resources of a cell: those of its network, and candidates of the study. A candidate
         of the study for a resource that is in the network gives it its name and its limit."""
         found = list(self._of_network(row))
-        for name, one in self.asked.candidates.items():
-            own = _own(name, one)
+        for own in self.own:
             place = next((i for i, each in enumerate(found) if _is_same(each, own)), None)
             if place is None:
                 found.append(own)
             else:
                 known = found[place]
                 limit = own.limit if own.limit is not None else known.limit
-                found[place] = replace(known, name=name, limit=limit)
+                found[place] = replace(known, name=own.name, limit=limit)
         return found
 
     def _of_network(self, row: CellRow) -> Iterator[Resource]:
@@ -123,39 +123,6 @@ class Look:
         if not row.planned[0].network.nodes or not row.runs:
             return ()
         return tuple(self._listing(row).not_modelled(row.runs[0].record))
-
-
-def _own(name: str, asked: Asked) -> Resource:
-    """A candidate of the study."""
-    metric = asked.metric
-    scope = metric.scope
-    return Resource(
-        kind=_kind_of(metric),
-        node="" if scope is None else scope.node,
-        part=f"{metric}",
-        name=name,
-        reads=((None, (metric,)),),
-        limit=asked.limit,
-        is_unknown=asked.is_unknown,
-        is_cpus=metric.base == "cpu_pct",
-    )
-
-
-def _kind_of(metric: MetricName) -> LimitKind:
-    if line_direction(metric) is not None:
-        return "link"
-    for text, kind in _KINDS.items():
-        if text in metric.base:
-            return kind
-    return "resource"
-
-
-_KINDS: dict[str, LimitKind] = {
-    "packets_per_s": "packet_rate",
-    "cpu_pct": "cpu",
-    "disk": "disk",
-    "bus_busy": "bus",
-}
 
 
 def _is_same(known: Resource, own: Resource) -> bool:

@@ -23,9 +23,9 @@ from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.bounds.windows import can_limit, is_tied
 from netstudy.analysis.cells import CellRow
 
-Cause = Literal["bound", "requests", "wait", "served", "open"]
-"""`bound`: a resource. `requests`: the number of requests under way, or of users. `wait`: a wait of
-senders or of a unit of work. `served`: the load, all of which is served. `open`: not decided."""
+Cause = Literal["bound", "outstanding", "wait", "served", "open"]
+"""`bound`: a resource. `outstanding`: the number of requests under way, or of users. `wait`: a wait
+of senders or of a unit of work. `served`: the load, all of which is served. `open`: not decided."""
 
 _TIE: Final = 1.0
 """Bounds that differ by less than this percentage are equal, where the study declares no noise."""
@@ -214,7 +214,7 @@ class _Rule:
             tied = [one for one in full if (one.share_pct or 0.0) * self.tie >= top]
             return "bound", [*tied, *self._tied_windows(seen)], None
         if load is not None and seen.cycle is not None:
-            return "requests", [load], self._largest_of_cycle(seen)
+            return "outstanding", [load], self._largest_of_cycle(seen)
         if load is not None and seen.offered is not None:
             return "served", [load], None
         if (part := self._wait(seen)) is not None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 
-from netstudy.analysis.bounds.candidates import Candidate
+from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
 from netstudy.analysis.bounds.look import Look
 from netstudy.analysis.bounds.verdict import Level, judge
 from netstudy.analysis.cells import CellRow
@@ -16,6 +16,8 @@ from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.loads import loads_of
 from netstudy.analysis.metrics import Metric
 from netstudy.study.conclusions.bottleneck import Bottleneck
+from netstudy.study.conclusions.bottleneck import Candidate as Asked
+from netstudy.study.vocabulary import MetricName, line_direction
 from netstudy.wire import Treatment
 
 
@@ -106,11 +108,48 @@ class Bottlenecks(Drawn[Bottleneck]):
 def _each_setting(asked: Bottleneck, cells: Cells, metric: Metric) -> Iterator[Limits]:
     load = cells.load
     loads = {} if load is None else loads_of(cells.study, cells.case).get(load, {})
-    look = Look(asked, cells, load, loads)
+    look = Look(_own_candidates(asked), asked.near, cells, load, loads)
     for held, rows in _settings(cells, load, metric):
         seen = [look.seen(row, metric) for row in rows]
         levels = judge(seen, asked.near, cells.study.margin_pct)
         yield Limits(metric, held, load, asked.near, tuple(_spans(levels)))
+
+
+def _own_candidates(asked: Bottleneck) -> tuple[Resource, ...]:
+    return tuple(_own(name, one) for name, one in asked.candidates.items())
+
+
+def _own(name: str, asked: Asked) -> Resource:
+    """A candidate of the study."""
+    metric = asked.metric
+    scope = metric.scope
+    return Resource(
+        kind=_kind_of(metric),
+        node="" if scope is None else scope.node,
+        part=f"{metric}",
+        name=name,
+        reads=((None, (metric,)),),
+        limit=asked.limit,
+        is_unknown=asked.is_unknown,
+        is_cpus=metric.base == "cpu_pct",
+    )
+
+
+def _kind_of(metric: MetricName) -> LimitKind:
+    if line_direction(metric) is not None:
+        return "link"
+    for text, kind in _KINDS.items():
+        if text in metric.base:
+            return kind
+    return "resource"
+
+
+_KINDS: dict[str, LimitKind] = {
+    "packets_per_s": "packet_rate",
+    "cpu_pct": "cpu",
+    "disk": "disk",
+    "bus_busy": "bus",
+}
 
 
 def _settings(
@@ -155,7 +194,7 @@ def full_at(cells: Cells, row: CellRow) -> Mapping[Hashable, Candidate]:
         return {}
     own = (one for one in cells.study.conclude if isinstance(one, Bottleneck))
     asked = next(own, Bottlenecks.by_default())
-    look = Look(asked, cells, cells.load, {})
+    look = Look(_own_candidates(asked), asked.near, cells, cells.load, {})
     (level,) = judge([look.seen(row, metric)], asked.near, cells.study.margin_pct)
     states = ("limit", "reached", "may be reached")
     return {

@@ -141,7 +141,7 @@ def _verdict(
     at = say(" at {levels}", levels=Name(levels)) if levels else NOTHING
     writer = {
         "bound": _of_bound,
-        "requests": _of_requests,
+        "outstanding": _of_outstanding,
         "wait": _of_wait,
         "served": _of_served,
         "open": _of_open,
@@ -180,7 +180,7 @@ def _one_name(limits: Sequence[Candidate]) -> Sentence | None:
     return Sentence((f"{names[0][0]}, {listed([way for _, _, way in names])}",))
 
 
-def _of_requests(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
+def _of_outstanding(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
     first = same[0].first
     (limit,) = first.limits
     of = say("; what each of them waits for most is not known")

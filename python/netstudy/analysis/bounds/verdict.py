@@ -217,7 +217,8 @@ class _Rule:
             return "outstanding", [load], self._largest_of_cycle(seen)
         if load is not None and seen.offered is not None:
             return "served", [load], None
-        if (part := self._wait(seen)) is not None:
+        has_full_link = any(one.state == "bounds one client" for one in candidates)
+        if (part := self._wait(seen, has_full_link=has_full_link)) is not None:
             return "wait", [], part
         if load is not None and (place > 0 or self._is_proportional_next(place)):
             return "served", [load], None
@@ -250,9 +251,12 @@ class _Rule:
         return first if first is not None and first.share_pct >= 100 - known else None
 
     @staticmethod
-    def _wait(seen: Seen) -> Part | None:
-        """The wait that takes most of the time; a window only if it can be the limit."""
+    def _wait(seen: Seen, *, has_full_link: bool) -> Part | None:
+        """The wait that takes most of the time; a window only if it can be the limit. Senders to a
+        full link wait for their congestion windows, which is no limit of its own."""
         for part in (*seen.parts, *seen.unit_parts):
+            if has_full_link and part.kind in ("congestion_window", "port"):
+                continue
             is_window = part.kind in ("window", "send_buffer")
             if part.share_pct >= _MOST and (not is_window or can_limit(seen.row, part)):
                 return part

@@ -20,7 +20,7 @@ from typing import Final, Literal
 from netstudy.analysis.bounds.candidates import Candidate, Resource, fullest_first
 from netstudy.analysis.bounds.cycle import Cycle
 from netstudy.analysis.bounds.parts import Part
-from netstudy.analysis.bounds.windows import can_limit, is_tied
+from netstudy.analysis.bounds.windows import bound_of, can_limit, is_tied
 from netstudy.analysis.cells import CellRow
 
 Cause = Literal["bound", "outstanding", "wait", "served", "open"]
@@ -107,16 +107,17 @@ class _Rule:
 
     def level(self, place: int) -> Level:
         seen = self.levels[place]
-        candidates = [*self._states(place)]
+        candidates = [*self._states(place), *self._windows(seen)]
         loads = [*self._loads(place)]
         cause, limits, part = self._limit(place, candidates, loads)
         chosen = {one.resource.key for one in limits}
+        waited = set() if part is None else {_window(part).key}
         final = [
-            replace(one, state="limit") if one.resource.key in chosen else one
+            replace(one, state="limit") if one.resource.key in chosen | waited else one
             for one in (*candidates, *loads)
         ]
         final.sort(key=fullest_first)
-        kept = tuple(one for one in final if one.state == "limit")
+        kept = tuple(one for one in final if one.resource.key in chosen)
         return Level(seen, cause, kept, part, tuple(final))
 
     # ---- resources
@@ -212,7 +213,7 @@ class _Rule:
         top = max((one.share_pct or 0.0 for one in full), default=0.0)
         if full and not (is_telling and load and (load.share_pct or 0.0) > top * self.tie):
             tied = [one for one in full if (one.share_pct or 0.0) * self.tie >= top]
-            return "bound", [*tied, *self._tied_windows(seen)], None
+            return "bound", [*tied, *self._tied_windows(seen, candidates)], None
         if load is not None and seen.cycle is not None:
             return "outstanding", [load], self._largest_of_cycle(seen)
         if load is not None and seen.offered is not None:
@@ -234,14 +235,28 @@ class _Rule:
         share = there.throughput / there.load / (here.throughput / here.load)
         return 100 * share >= self.near_pct
 
-    def _tied_windows(self, seen: Seen) -> list[Candidate]:
+    @staticmethod
+    def _windows(seen: Seen) -> list[Candidate]:
+        """The windows that senders wait for, with the share of their time."""
         return [
-            Candidate(_window(part), state="reached", share_pct=part.share_pct)
+            Candidate(
+                _window(part),
+                state="not reached",
+                share_pct=part.share_pct,
+                bound=bound_of(seen.row, part, seen.throughput),
+                note="share of the senders' time",
+            )
             for part in seen.parts
-            if seen.cycle is None
-            and part.kind in ("window", "send_buffer")
-            and is_tied(seen.row, part, self.near_pct)
+            if seen.cycle is None and part.kind in ("window", "send_buffer")
         ]
+
+    def _tied_windows(self, seen: Seen, found: Sequence[Candidate]) -> list[Candidate]:
+        tied = {
+            _window(part).key
+            for part in seen.parts
+            if part.kind in ("window", "send_buffer") and is_tied(seen.row, part, self.near_pct)
+        }
+        return [one for one in found if one.resource.key in tied]
 
     @staticmethod
     def _largest_of_cycle(seen: Seen) -> Part | None:

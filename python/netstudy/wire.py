@@ -1130,8 +1130,8 @@ class ConnectionSamples(Wire):
     Bytes divided by busy time is the throughput of a connection while it had work to do; the
     fairness index is computed from these throughputs (Jain, Chiu and Hawe, DEC-TR-301, 1984).
 
-    The last eight columns, from `idle_ns` on, say why the ends that send data sent nothing more, and
-    for how long. If both ends send data, their times are added; a control connection does not
+    The last eight columns, from `idle_ns` on, say why the ends that send data sent nothing more,
+    and for how long. If both ends send data, their times are added; a control connection does not
     count. On simulated hosts the eight add up to the length of the phase, for each of these ends.
     Linux hosts know three of the eight, from `TCP_INFO`; the others are missing there. A value is
     None if the connection was closed before its counters were read. The kernel counts in jiffies

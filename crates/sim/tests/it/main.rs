@@ -14,3 +14,4 @@ mod receivers;
 mod stations;
 mod transactions;
 mod transfers;
+mod waits;

@@ -1134,8 +1134,10 @@ class ConnectionSamples(Wire):
     and for how long. If both ends send data, their times are added; a control connection does not
     count. On simulated hosts the eight add up to the length of the phase, for each of these ends.
     Linux hosts know three of the eight, from `TCP_INFO`; the others are missing there. A value is
-    None if the connection was closed before its counters were read. The kernel counts in jiffies
-    (1 to 10 ms), so the share of many short waits is right only on average.
+    None if the connection was closed before its counters were read. They are read when nothing is
+    in flight any more, so a time may include that after the phase, and is cut at the length of the
+    phase. The kernel counts in jiffies (1 to 10 ms), so the share of many short waits is right only
+    on average.
     """
 
     client: tuple[str, ...]

@@ -4,7 +4,7 @@ workloads."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from netstudy import wire
@@ -136,9 +136,13 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     def total(name: str) -> tuple[int, ...]:
         return tuple(sum(ends[role][row][2][name] for role in evidence.sending) for row in rows)
 
+    whole_ns = len(evidence.sending) * (evidence.measure.end_ns - evidence.measure.start_ns)
+
     def time_ns(name: str) -> tuple[int | None, ...]:
+        # The counters grow until nothing is in flight any more, which may be after the phase.
         grown = [[ends[role][row][2].get(name) for role in evidence.sending] for row in rows]
-        return tuple(None if None in each else 1000 * sum(filter(None, each)) for each in grown)
+        known = [None if None in each else 1000 * sum(filter(None, each)) for each in grown]
+        return tuple(None if time is None else min(time, whole_ns) for time in known)
 
     in_time = [_in_time(evidence, row) for row in rows]
     whole = [(got, gave) for (got, _, _), (gave, _, _) in zip(of_client, of_server, strict=True)]
@@ -151,16 +155,10 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
         retransmissions=total("retransmissions"),
         timeouts=total("timeouts"),
-        idle_ns=_idle_ns(evidence, time_ns("busy_us")),
+        idle_ns=tuple(None if busy is None else whole_ns - busy for busy in time_ns("busy_us")),
         peer_window_ns=time_ns("peer_window_us"),
         own_buffer_ns=time_ns("own_buffer_us"),
     )
-
-
-def _idle_ns(evidence: Evidence, busy_ns: Iterable[int | None]) -> tuple[int | None, ...]:
-    """The rest of the phase. Data may be outstanding for longer than the phase lasts."""
-    whole = len(evidence.sending) * (evidence.measure.end_ns - evidence.measure.start_ns)
-    return tuple(None if busy is None else max(0, whole - busy) for busy in busy_ns)
 
 
 def phase_ns(evidence: Evidence) -> dict[int, int]:

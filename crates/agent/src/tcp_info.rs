@@ -28,8 +28,12 @@ const KERNEL_MIN: (u32, u32) = (6, 7);
 /// The first `STATES` names in [`NAMES`] are gauges; the others are counters.
 pub(crate) const STATES: usize = 7;
 
+/// The last `TIMES` names in [`NAMES`] say how long the connection had something to send, and for
+/// how much of that time a buffer limited it. The kernel counts them in jiffies.
+pub(crate) const TIMES: usize = 3;
+
 /// Pairs of a name in our records and the kernel's name without the prefix `tcpi_`.
-pub(crate) const NAMES: [(&str, &str); 12] = [
+pub(crate) const NAMES: [(&str, &str); 15] = [
     ("srtt_us", "rtt"),
     ("rttvar_us", "rttvar"),
     ("min_rtt_us", "min_rtt"),
@@ -42,6 +46,9 @@ pub(crate) const NAMES: [(&str, &str); 12] = [
     ("tcp_bytes_sent", "bytes_sent"),
     ("tcp_bytes_acked", "bytes_acked"),
     ("tcp_bytes_received", "bytes_received"),
+    ("busy_us", "busy_time"),
+    ("peer_window_us", "rwnd_limited"),
+    ("own_buffer_us", "sndbuf_limited"),
 ];
 
 /// Fails if the kernel does not report every `TCP_INFO` field that the agent reads.

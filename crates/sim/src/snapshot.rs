@@ -39,6 +39,7 @@ impl Snapshot {
 
 /// Times of the ends at one host, in the three parts of which Linux keeps account.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[allow(clippy::struct_field_names, reason = "the name of a number ends in its unit")]
 pub(crate) struct FlowTimes {
     /// Data is outstanding or waits to be sent.
     pub(crate) busy_ns: u64,

@@ -1,4 +1,5 @@
-//! Counters of an FTP session. They include the control connection and all data connections so far.
+//! Counters of an FTP session. They include the control connection and all data connections so far;
+//! the times of senders are those of the data connections alone.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use netstudy_records::ConnectionCounters;
 
 use crate::tallies::{Carried, Tallied};
-use crate::tcp_info::{self, NAMES, STATES};
+use crate::tcp_info::{self, NAMES, STATES, TIMES};
 
 /// Values by [`NAMES`].
 type Values = [u64; NAMES.len()];
@@ -59,7 +60,7 @@ impl SessionTally {
     pub(super) fn close_control(&self) {
         let mut own = self.connections();
         if let Some(stream) = own.control.take() {
-            own.close(&stream);
+            own.close(values_of_control(&stream));
         }
     }
 
@@ -78,7 +79,7 @@ impl SessionTally {
             let acknowledged = tcp_info::bytes_acknowledged(&stream).unwrap_or_default();
             own.acknowledged += under_way.min(acknowledged.saturating_sub(before));
             own.sent = sent;
-            own.close(&stream);
+            own.close(tcp_info::values(&stream).ok());
         }
     }
 
@@ -114,26 +115,33 @@ impl SessionTally {
     /// connection.
     fn sum(&self) -> Option<Values> {
         let own = self.connections();
-        let streams = own.control.iter().chain(own.data.iter().map(|(stream, _)| stream));
+        let control = own.control.as_ref().and_then(|stream| values_of_control(stream));
+        let data = own.data.as_ref().and_then(|(stream, _)| tcp_info::values(stream).ok());
         let mut sum = own.closed;
         let mut is_known = sum.iter().any(|&value| value > 0);
-        for stream in streams {
-            if let Ok(values) = tcp_info::values(stream) {
-                add(&mut sum, &values);
-                is_known = true;
-            }
+        for values in control.iter().chain(&data) {
+            add(&mut sum, values);
+            is_known = true;
         }
         is_known.then_some(sum)
     }
 }
 
 impl Connections {
-    fn close(&mut self, stream: &TcpStream) {
-        // After a reset, the kernel no longer has the counters of the connection.
-        if let Ok(values) = tcp_info::values(stream) {
+    /// Keeps the last values of a connection; none: the connection was reset, and the kernel no
+    /// longer has its counters.
+    fn close(&mut self, values: Option<Values>) {
+        if let Some(values) = values {
             add(&mut self.closed, &values);
         }
     }
+}
+
+/// The kernel's values of the control connection, without its times, because it carries no files.
+fn values_of_control(stream: &TcpStream) -> Option<Values> {
+    let mut values = tcp_info::values(stream).ok()?;
+    values[NAMES.len() - TIMES..].fill(0);
+    Some(values)
 }
 
 /// Adds the counters to `sum`; gauges replace the earlier values.

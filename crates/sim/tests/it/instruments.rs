@@ -65,7 +65,9 @@ fn a_sampler_reads_the_counters_of_the_edges() {
                     },
                     _ => continue,
                 };
-                for (name, values) in readings {
+                // Times of senders are corrected when a timer fires; samples cannot be.
+                let sampled = readings.iter().filter(|(name, _)| !name.starts_with("flow_"));
+                for (name, values) in sampled {
                     let sampled = at_edge(&record, series, name, edge);
                     assert_eq!(Some(sampled), values[number], "{name} at {edge}");
                 }

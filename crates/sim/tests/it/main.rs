@@ -15,3 +15,4 @@ mod receivers;
 mod stations;
 mod transactions;
 mod transfers;
+mod waits;

@@ -8,7 +8,7 @@ use netstudy_records::{
     Buffer, CongestionControl, ConnectionSamples, Forwarding, Group, Host, Incast,
     IngressQueuedConfig, IterationSamples, Jitter, Link, Network, Nic, Node, OffloadRule,
     OutputQueuedConfig, Phase, PhaseKind, PhaseTimes, Port, Readings, Recovery, Roles, RtoRule,
-    Run, RunRecord, SharedMemoryConfig, Status, Switch, Tcp, Treatment, Until, Workload,
+    Run, RunRecord, SharedMemoryConfig, Status, Switch, Tcp, Times, Treatment, Until, Workload,
 };
 use netstudy_sim::Progress;
 
@@ -228,7 +228,39 @@ pub(crate) fn make(run: &Run) -> RunRecord {
 pub(crate) fn make_ok(run: &Run) -> RunRecord {
     let record = make(run);
     assert_eq!(record.status, Status::Ok, "{:?} {:?}", record.error, record.checks);
+    check_waits(&record);
     record
+}
+
+/// The columns that say why senders waited.
+pub(crate) fn waits(record: &RunRecord) -> [(&'static str, Vec<u64>); 8] {
+    let table = connections(record);
+    let known = |column: &Option<Times>| {
+        let column = column.as_ref().expect("the simulator knows all times");
+        column.iter().map(|time| time.expect("of all connections")).collect()
+    };
+    [
+        ("idle", known(&table.idle_ns)),
+        ("sent", known(&table.sent_ns)),
+        ("peer window", known(&table.peer_window_ns)),
+        ("own buffer", known(&table.own_buffer_ns)),
+        ("congestion window", known(&table.congestion_window_ns)),
+        ("recovery", known(&table.recovery_ns)),
+        ("own interface", known(&table.own_interface_ns)),
+        ("timer", known(&table.timer_ns)),
+    ]
+}
+
+/// Checks that the times of each connection add up to the measuring phase, for one end that sends
+/// data or for both.
+fn check_waits(record: &RunRecord) {
+    let PhaseTimes { start_ns, end_ns, .. } = measure(record);
+    let waits = waits(record);
+    for row in 0..connections(record).client.len() {
+        let sum: u64 = waits.iter().map(|(_, column)| column[row]).sum();
+        let is_of = |ends| sum.abs_diff(ends * (end_ns - start_ns)) <= 9 * ends;
+        assert!(is_of(1) || is_of(2), "{sum} ns of {} ns, {waits:?}", end_ns - start_ns);
+    }
 }
 
 /// Growth of a counter over the measuring phase, summed up over the hosts of a group: `server`; or over

@@ -232,3 +232,233 @@ impl Endpoint {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::receive::tests::CONFIG;
+    use super::*;
+    use crate::{Config, Flags, Recovery, Segment};
+
+    const SERVER: Config = CONFIG;
+    const MSS: u64 = 1000;
+
+    const fn at_ms(ms: u64) -> Time {
+        Time::from_ps(ms * 1_000_000_000)
+    }
+
+    const fn ms(ms: u64) -> Duration {
+        Duration::from_ms(ms)
+    }
+
+    /// Sends everything that is due. All of it stays in the host if that matters to the endpoint.
+    fn pump(end: &mut Endpoint, now: Time) {
+        while let Some(segment) = end.poll_transmit(now) {
+            end.handed_over(now, segment.len, Time::NEVER);
+        }
+        end.note_standing(now);
+    }
+
+    /// The end of an open connection, at the start of the run. Its peer grants 20 segments.
+    fn open(config: Config) -> Endpoint {
+        let (mut client, mut server) = (Endpoint::connect(config), Endpoint::listen(SERVER));
+        let now = Time::ZERO;
+        let syn = client.poll_transmit(now).expect("a SYN");
+        server.handle_segment(now, &syn);
+        let syn_ack = server.poll_transmit(now).expect("a SYN-ACK");
+        client.handle_segment(now, &syn_ack);
+        pump(&mut client, now);
+        client
+    }
+
+    fn write(end: &mut Endpoint, now: Time, segments: u64) {
+        end.write(now, segments * MSS);
+        pump(end, now);
+    }
+
+    /// An acknowledgment of the first segments; the peer reads at once.
+    fn acknowledge(end: &mut Endpoint, now: Time, segments: u64) {
+        let ack = 1 + segments * MSS;
+        let window = SERVER.receive_buffer_bytes as u16;
+        let flags = Flags::ACK;
+        end.handle_segment(now, &Segment { seq: 1, ack, window, flags, ..Segment::default() });
+        pump(end, now);
+    }
+
+    /// Lets the timer fire that is due first.
+    fn wait(end: &mut Endpoint) -> Time {
+        let now = end.next_timeout();
+        end.handle_timeout(now);
+        pump(end, now);
+        now
+    }
+
+    fn initial_window(segments: u32) -> Config {
+        Config { initial_window_segments: Some(segments), sack: false, ..CONFIG }
+    }
+
+    fn offload(segments: u32) -> Config {
+        Config { offload_bytes: 64_000, ..initial_window(segments) }
+    }
+
+    #[test]
+    fn an_opening_connection_awaits_an_acknowledgment() {
+        let mut end = Endpoint::connect(CONFIG);
+        end.write(Time::ZERO, MSS);
+        pump(&mut end, Time::ZERO);
+        assert_eq!(end.standing(), Standing::Sent);
+    }
+
+    #[test]
+    fn an_end_that_listens_is_idle() {
+        assert_eq!(Endpoint::listen(CONFIG).standing(), Standing::Idle);
+    }
+
+    #[test]
+    fn a_connection_is_idle_until_data_is_written_and_after_it_is_acknowledged() {
+        let mut end = open(CONFIG);
+        assert_eq!(end.standing(), Standing::Idle);
+        write(&mut end, at_ms(1), 2);
+        assert_eq!(end.standing(), Standing::Sent);
+        acknowledge(&mut end, at_ms(5), 2);
+        assert_eq!(end.standing(), Standing::Idle);
+        let times = end.sender_times(at_ms(8));
+        assert_eq!([times[Standing::Idle], times[Standing::Sent]], [ms(4), ms(4)]);
+    }
+
+    #[test]
+    fn a_fin_is_outstanding_like_data() {
+        let mut end = open(CONFIG);
+        end.close();
+        pump(&mut end, at_ms(1));
+        assert_eq!(end.standing(), Standing::Sent);
+    }
+
+    #[test]
+    fn the_smallest_of_three_windows_is_the_reason() {
+        let standing_with = |segments, send_buffer_bytes| {
+            let mut end = open(Config { send_buffer_bytes, ..initial_window(segments) });
+            write(&mut end, at_ms(1), 60);
+            end.standing()
+        };
+        assert_eq!(standing_with(10, 100_000), Standing::CongestionWindow);
+        assert_eq!(standing_with(40, 100_000), Standing::PeerWindow);
+        assert_eq!(standing_with(40, 10_000), Standing::OwnBuffer);
+    }
+
+    #[test]
+    fn a_full_congestion_window_comes_before_an_equal_window_of_the_peer() {
+        let mut end = open(initial_window(20));
+        write(&mut end, at_ms(1), 60);
+        assert_eq!(end.standing(), Standing::CongestionWindow);
+    }
+
+    #[test]
+    fn a_shut_window_of_the_peer_stays_the_reason_while_it_is_probed() {
+        let mut end = open(initial_window(40));
+        write(&mut end, at_ms(1), 60);
+        let shut = Segment { seq: 1, ack: 20_001, flags: Flags::ACK, ..Segment::default() };
+        end.handle_segment(at_ms(2), &shut);
+        pump(&mut end, at_ms(2));
+        let now = wait(&mut end);
+        assert_eq!(end.standing(), Standing::PeerWindow);
+        assert_eq!(end.sender_times(now)[Standing::Timer], Duration::ZERO);
+    }
+
+    #[test]
+    fn a_deferred_burst_waits_for_the_smaller_window() {
+        for (segments, standing) in [(10, Standing::CongestionWindow), (40, Standing::PeerWindow)] {
+            let mut end = open(offload(segments));
+            write(&mut end, at_ms(1), 60);
+            let before = end.counters().segments_sent;
+            acknowledge(&mut end, at_ms(9), 1);
+            assert_eq!(end.counters().segments_sent, before, "the burst is deferred");
+            assert_eq!(end.standing(), standing);
+        }
+    }
+
+    #[test]
+    fn data_waits_for_the_own_interface() {
+        let mut end = open(Config { limit_output_bytes: 6_000, ..initial_window(40) });
+        write(&mut end, at_ms(1), 60);
+        assert_eq!(end.standing(), Standing::OwnInterface);
+    }
+
+    #[test]
+    fn loss_recovery_holds_data_back() {
+        let mut end = open(initial_window(10));
+        write(&mut end, at_ms(1), 60);
+        acknowledge(&mut end, at_ms(8), 1);
+        for _ in 0..3 {
+            acknowledge(&mut end, at_ms(9), 1);
+        }
+        assert_eq!(end.counters().fast_recoveries, 1);
+        assert_eq!(end.standing(), Standing::Recovery);
+    }
+
+    #[test]
+    fn the_wait_for_a_timeout_counts_from_when_its_timer_was_armed() {
+        let mut end = open(initial_window(10));
+        write(&mut end, at_ms(10), 60);
+        acknowledge(&mut end, at_ms(20), 2);
+        let armed_at = end.timer_armed_at();
+        assert_eq!(armed_at, at_ms(20));
+        acknowledge(&mut end, at_ms(25), 2);
+        let first = wait(&mut end);
+        let second = wait(&mut end);
+        let times = end.sender_times(second);
+        assert_eq!(end.counters().timeouts, 2);
+        assert_eq!(times[Standing::Timer], second.since(armed_at));
+        assert_eq!([times[Standing::Idle], times[Standing::CongestionWindow]], [ms(10), ms(10)]);
+        let times = end.sender_times(first);
+        assert_eq!(times[Standing::Timer], first.since(armed_at), "read afterwards");
+    }
+
+    #[test]
+    fn the_wait_for_a_tail_loss_probe_is_one_for_a_timer() {
+        let recovery = Recovery::Prr { rack: true, tail_loss_probe: true };
+        let mut end = open(Config { recovery, ..CONFIG });
+        write(&mut end, at_ms(10), 2);
+        acknowledge(&mut end, at_ms(20), 1);
+        let now = wait(&mut end);
+        assert_eq!((end.counters().loss_probes, end.counters().timeouts), (1, 0));
+        assert_eq!(end.sender_times(now)[Standing::Timer], now.since(at_ms(20)));
+    }
+
+    #[test]
+    fn the_next_connection_of_an_end_goes_on_with_its_times() {
+        let mut end = open(CONFIG);
+        write(&mut end, at_ms(1), 2);
+        let mut next = Endpoint::connect(CONFIG).with_times_of(&end);
+        pump(&mut next, at_ms(3));
+        let times = next.sender_times(at_ms(7));
+        assert_eq!([times[Standing::Idle], times[Standing::Sent]], [ms(1), ms(6)]);
+    }
+
+    #[test]
+    fn times_are_also_known_before_the_last_events() {
+        let mut clock = SenderClock::default();
+        for number in 1..100 {
+            let standing = if number % 2 == 0 { Standing::Idle } else { Standing::Sent };
+            clock.note(at_ms(number), standing);
+        }
+        for back in 0..KEPT as u64 {
+            let at = at_ms(99 - back);
+            let times = clock.at(at);
+            assert_eq!(times.total(), at.since(Time::ZERO));
+            assert_eq!(times[Standing::Sent], ms((99 - back) / 2));
+        }
+    }
+
+    #[test]
+    fn intervals_that_are_no_longer_kept_are_not_moved_to_the_timer() {
+        let mut clock = SenderClock::default();
+        for number in 1..100 {
+            let standing = if number % 2 == 0 { Standing::Idle } else { Standing::Sent };
+            clock.note(at_ms(number), standing);
+        }
+        clock.rebook(at_ms(100), Time::ZERO);
+        let times = clock.at(at_ms(100));
+        assert_eq!(times[Standing::Timer], ms(KEPT as u64));
+        assert_eq!(times.total(), ms(100));
+    }
+}

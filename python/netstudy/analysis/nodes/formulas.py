@@ -417,7 +417,7 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         "time in which the other end's window was the limit ÷ time with data to send × 100, where "
         "the sockets that were read sent the data",
         direction="lower",
-        source="TCP_INFO of the connections",
+        source="TCP_INFO of the connections; in simulated hosts, the same times of all connections",
     ),
     "sender_limited_pct": Formula(
         _limited("flow_sender_limited_us"),
@@ -427,7 +427,7 @@ _OF_HOSTS: Final[dict[str, Formula]] = {
         "time in which the send buffer was the limit ÷ time with data to send × 100, where the "
         "sockets that were read sent the data",
         direction="lower",
-        source="TCP_INFO of the connections",
+        source="TCP_INFO of the connections; in simulated hosts, the same times of all connections",
     ),
 }
 

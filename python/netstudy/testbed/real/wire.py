@@ -531,7 +531,8 @@ class ConnectionCounters(Wire):
     tcp: dict[str, int]
     """Values from the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
     ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
-    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received. When a
+    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received; and the times
+    busy_us, peer_window_us and own_buffer_us, which the kernel counts in jiffies. When a
     connection opens, both ends recognise each other by 36 bytes and a one-byte answer. TCP's
     counters include these bytes; the application's counters do not."""
 

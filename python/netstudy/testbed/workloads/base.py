@@ -136,6 +136,14 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     def total(name: str) -> tuple[int, ...]:
         return tuple(sum(ends[role][row][2][name] for role in evidence.sending) for row in rows)
 
+    whole_ns = len(evidence.sending) * (evidence.measure.end_ns - evidence.measure.start_ns)
+
+    def time_ns(name: str) -> tuple[int | None, ...]:
+        # The counters grow until nothing is in flight any more, which may be after the phase.
+        grown = [[ends[role][row][2].get(name) for role in evidence.sending] for row in rows]
+        known = [None if None in each else 1000 * sum(filter(None, each)) for each in grown]
+        return tuple(None if time is None else min(time, whole_ns) for time in known)
+
     in_time = [_in_time(evidence, row) for row in rows]
     whole = [(got, gave) for (got, _, _), (gave, _, _) in zip(of_client, of_server, strict=True)]
     carried = [own or all_of_it for own, all_of_it in zip(in_time, whole, strict=True)]
@@ -147,6 +155,9 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
         retransmissions=total("retransmissions"),
         timeouts=total("timeouts"),
+        idle_ns=tuple(None if busy is None else whole_ns - busy for busy in time_ns("busy_us")),
+        peer_window_ns=time_ns("peer_window_us"),
+        own_buffer_ns=time_ns("own_buffer_us"),
     )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from netstudy.cli._prepare import Asked, prepare
-from netstudy.cli.run import _new_folder
+from netstudy.cli.run import new_folder
 from netstudy.store import Folder
 from netstudy.testbed.netns.sandbox import sandbox_command
 from tests.testbed.conftest import CHECKOUT
@@ -53,7 +53,7 @@ def begun(folder: Path, text: str, testbed: str = "netns") -> Folder:
     """
     path = folder / "study.yaml"
     path.write_text(text)
-    return _new_folder(prepare(Asked(path, None, (), (), False, testbed, None, None)), folder)
+    return new_folder(prepare(Asked(path, None, (), (), False, testbed, None, None)), folder)
 
 
 def start(*arguments: str | Path, **environment: str) -> subprocess.Popen[str]:

@@ -148,7 +148,8 @@ class Laws:
             is_load = one.resource.kind == "none"
             # At the least level, the load reaches its bound by definition; in a closed loop, its
             # bound moves with the time of one user.
-            is_moved = is_load and (is_first or self._cycle is not None)
+            is_raised = any(bound.kind == "none" for bound in raised.bounds)
+            is_moved = is_load and (is_first or is_raised or self._cycle is not None)
             if one.resource.key in raised.moved or is_moved or one.state in _IDLE:
                 continue
             if one.bound is not None and not one.resource.comes_with_load:

@@ -117,7 +117,7 @@ def test_candidates_of_the_study_are_used_at_every_setting(tmp_path: Path) -> No
         "conclude: [{bottleneck: true, at: {sink: disk}, "
         "candidates: {the only core: server.cpu_pct}}]\n"
     )
-    data = diagnosed(tmp_path, lambda run: Load(200.0, server_cpu=0.99), more)[1].as_data()
+    data = diagnosed(tmp_path, lambda _: Load(200.0, server_cpu=0.99), more)[1].as_data()
     named = {(one["name"], one["at"]["sink"]) for one in of(data["bottleneck"], clients=5)}
     assert named == {("the only core", "null"), ("the only core", "disk")}
 

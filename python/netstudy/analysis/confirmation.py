@@ -1,5 +1,5 @@
-"""The runs that would confirm a bottleneck: the limit raised, and the nearest other resource raised
-alone, each with the throughput that the operational laws predict."""
+"""The runs that would confirm a bottleneck: one raises the limit, another only the nearest resource
+that is no limit. The operational laws predict the throughput of each."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Experiment:
     """A run with raised bounds, and the predicted throughput."""
 
     claim: Claim
-    """What is claimed of the raised bounds."""
+    """The role of the raised bounds in the cell."""
     raised: Raise
     metric: Metric
     """Throughput."""
@@ -65,7 +65,7 @@ class Confirmation:
     setting: Setting
     level: Level
     experiments: tuple[Experiment, ...]
-    """The limit raised first; then another bound raised alone, if a key of the study raises one."""
+    """First the limit is raised; then only another bound, if a key of the study raises one."""
 
     def as_data(self) -> dict[str, Any]:
         """For JSON."""
@@ -93,8 +93,8 @@ def chosen(diagnosis: Diagnosis, at: Mapping[str, FactorLevel]) -> tuple[Setting
 def confirmation(
     study: Study, table: CellTable, setting: Setting, level: Level, scale: Fraction
 ) -> Confirmation:
-    """The runs that would confirm what limits a cell. Raises CannotRaiseError if it is not decided,
-    or if no key of the study raises the limit."""
+    """The runs that would confirm the limit of a cell. Raises CannotRaiseError if it is undecided,
+    or if no key of the study raises it."""
     if is_undecided(level):
         raise CannotRaiseError("the limit is not decided, so there is nothing to confirm")
     raiser = Raiser(study, level.row, table.workload, setting.load, scale)
@@ -136,8 +136,8 @@ def _of_part(level: Level, part: Part) -> Bound:
 
 
 def _others(raiser: Raiser, laws: Laws, level: Level, limit: Raise) -> Iterator[Experiment]:
-    """Resources that do not limit throughput and that can be raised alone, the nearest to their
-    bounds first."""
+    """Resources that are no limit and can be raised without the limit, the nearest to their bounds
+    first."""
     for one in level.candidates:
         if one.state in (*UNSURE, "limit") or one.resource.kind == "none" or not one.share_pct:
             continue

@@ -1,5 +1,5 @@
-"""The bottleneck of every cell, as a document: what limits throughput, what is ruled out and why,
-and what would have to be measured where it is not decided."""
+"""The bottleneck of every cell, as a document: the limits of throughput, the resources that are
+ruled out and why, and the missing measurements of undecided cells."""
 
 from __future__ import annotations
 
@@ -155,11 +155,11 @@ def is_undecided(level: Level) -> bool:
     return level.cause == "open" or (level.cause == "outstanding" and level.part is None)
 
 
-# ---- what limits
+# ---- the limits
 
 
 def named(limits: Limits, level: Level) -> Iterator[Entry]:
-    """What limits throughput in a cell; several limit it together."""
+    """The limits of throughput in a cell; several limit it together."""
     at = level.row.treatment
     if level.cause == "bound":
         for one in level.limits:
@@ -216,7 +216,7 @@ def _of_part(limits: Limits, level: Level) -> Iterator[Evidence]:
         )
 
 
-# ---- what does not
+# ---- resources that are no limit
 
 
 def ruled_out_at(limits: Limits, level: Level) -> Iterator[Entry]:
@@ -276,11 +276,11 @@ def _elsewhere(limits: Limits, level: Level, one: Candidate) -> str:
     return f"{share:.1f} % at {where}, while {limits.metric.label} is {both}"
 
 
-# ---- what is not known
+# ---- undecided cells
 
 
 def cannot_tell_at(level: Level) -> Iterator[Entry]:
-    """What would have to be measured, in a cell whose limit is not decided."""
+    """The missing measurements of a cell whose limit is not decided."""
     if not is_undecided(level):
         return
     at = level.row.treatment
@@ -311,7 +311,7 @@ def _would_decide(one: Candidate) -> str:
 
 def _of_waits(level: Level) -> str:
     parts: tuple[Part, ...] = level.seen.parts or level.seen.unit_parts
-    what = "what each unit of work waits for, since no resource is full"
+    what = "the waits of each unit of work, since no resource is full"
     if not parts:
         return what
     largest = max(parts, key=lambda part: part.share_pct)

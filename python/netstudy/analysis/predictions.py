@@ -1,8 +1,8 @@
-"""What the operational laws predict if a bound is raised.
+"""Predictions of throughput by the operational laws, if a bound is raised.
 
 At least: a station that becomes faster shortens each unit of work by the time that it saves, until
 the next bound is reached. In a closed loop with N users, throughput is at least N ÷ (the time of
-one user alone + (N − 1) × the largest demand): every request ahead is waited for at the slowest
+a single user + (N − 1) × the largest demand): every request ahead is waited for at the slowest
 station (Zahorjan and others, Balanced Job Bound Analysis of Queueing Networks, 1982).
 
 At most: no bound is exceeded, and a share of time saves no more than itself. A share of time is a
@@ -99,23 +99,26 @@ class Laws:
         return (NOISE_PCT if self.noise_pct is None else self.noise_pct) / 100
 
     def of_limit(self, raised: Raise) -> Prediction:
-        """If what limits throughput is raised."""
+        """If the limit is raised."""
         saved = 1 - raised.left
         if self.level.cause == "served":
             return Prediction(min([raised.factor, *self._others(raised)]), None, self.noise)
         if any(bound.kind in _TAKEN_OVER for bound in raised.bounds):
-            return Prediction((1 + self.noise) / (1 - self.noise), None, self.noise)
+            return Prediction(self._more_than_noise, None, self.noise)
         share = self._share(raised)
         most = [*self._others(raised), *self._of_lone_user(raised)]
         if self.level.cause == "bound":
             most.append(raised.factor * 100 / self._top)
         elif self._cycle is not None:
             most.append(1 / (1 - min(1.0, share + self.unknown) * saved))
+        most += (raised.factor / own for own in self._windows(raised, raised=True))
         least = self._in_closed_loop(raised)
         if least is None:
             least = min([1 / (1 - share * saved), *self._others(raised)])
         at_most = min(most, default=raised.factor)
-        return Prediction(max(1.0, min(least, at_most)), at_most, self.noise)
+        # A limit that is raised gains more than the noise, unless the next bound is as near.
+        least = max(least, self._more_than_noise)
+        return Prediction(min(least, at_most), at_most, self.noise)
 
     def of_joint(self) -> Prediction:
         """If only one of several bounds that limit throughput together is raised."""
@@ -129,6 +132,11 @@ class Laws:
         if self.level.cause == "bound":
             ceiling = min(ceiling, max(1.0, 100 / self._top))
         return Prediction(None, ceiling, self.noise)
+
+    @property
+    def _more_than_noise(self) -> float:
+        """A ratio that is above 1 by the noise, when the noise has been taken off."""
+        return (1 + self.noise) / (1 - self.noise)
 
     # ---- bounds
 
@@ -148,22 +156,24 @@ class Laws:
             is_load = one.resource.kind == "none"
             # At the least level, the load reaches its bound by definition; in a closed loop, its
             # bound moves with the time of one user.
-            is_moved = is_load and (is_first or self._cycle is not None)
+            is_raised = any(bound.kind == "none" for bound in raised.bounds)
+            is_moved = is_load and (is_first or is_raised or self._cycle is not None)
             if one.resource.key in raised.moved or is_moved or one.state in _IDLE:
                 continue
             if one.bound is not None and not one.resource.comes_with_load:
                 yield one.bound / self.level.seen.throughput
-        yield from self._of_windows(raised)
+        yield from (1 / share for share in self._windows(raised))
 
-    def _of_windows(self, raised: Raise) -> Iterator[float]:
-        """The bounds that windows set for streams."""
+    def _windows(self, by: Raise, *, raised: bool = False) -> Iterator[float]:
+        """The shares that throughput reaches of the bounds that windows set for streams: of those
+        windows that are raised, or of the others."""
         seen = self.level.seen
         if self._cycle is not None or not seen.row.planned[0].network.nodes or not seen.row.runs:
             return
         for kind in ("window", "send_buffer"):
             share = share_of_bound(seen.row, Part(kind, "", "", 0.0))
-            if share and kind not in {one.kind for one in raised.bounds}:
-                yield 1 / share
+            if share and (kind in {one.kind for one in by.bounds}) == raised:
+                yield share
 
     # ---- time
 

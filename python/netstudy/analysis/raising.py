@@ -73,9 +73,10 @@ class Raise:
     left: float
     """The share of the time of a unit of work at this resource, or in this wait, that is left."""
     moved: frozenset[Key]
-    """The resources that the values raise, also those that only share a value with the bounds."""
+    """The resources that the values raise, including resources that only share a value with the
+    bounds."""
     speeds_up: bool = True
-    """Whether one unit of work alone becomes faster. False: only more of them at the same time."""
+    """Whether each unit of work becomes faster. False: only more of them at the same time."""
 
     @property
     def factor(self) -> float:

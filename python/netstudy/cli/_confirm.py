@@ -34,7 +34,7 @@ _NAME_MAX = 100 - len(_ENDING)
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """An experiment that was carried out."""
+    """An experiment with its result."""
 
     experiment: Experiment
     folder: Path
@@ -91,7 +91,7 @@ def _carry_out(
 
 
 def _prepared(folder: Folder, found: Confirmation, one: Experiment) -> Prepared:
-    """The plan of the cell with the raised bounds; its random numbers are those of the cell."""
+    """The plan of the cell with the raised bounds; its random numbers are the same."""
     from netstudy.hardware import HardwareLibrary
     from netstudy.plan import make_plan
     from netstudy.store import Invocation

@@ -1,4 +1,4 @@
-"""`netstudy diagnose`: what limits throughput in a results folder, and a run that confirms it."""
+"""`netstudy diagnose`: the bottleneck of each cell of a run, and runs that confirm it."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def command(
         bool,
         typer.Option(
             "--confirm",
-            help="Raise the limit, and another resource, in runs of their own, and check what the "
-            "laws predict.",
+            help="Raise the limit, and another resource, in further runs, and check the "
+            "predictions of the laws.",
         ),
     ] = False,
     at: Annotated[
@@ -75,9 +75,10 @@ def command(
     generator (the load's own host), machine (below all hosts), resource (that the study names),
     none.
 
-    --confirm doubles the limit, and alone another resource, for one cell on the same testbed; the
-    results go to a study of the same name with -confirm. Exit codes: 0 done, 1 a prediction failed,
-    or --fail-on asks for it, 2 bad input, 3 the testbed failed.
+    --confirm doubles the limit and, in another run, only a resource that is ruled out, for one cell
+    on the same testbed; the results go to a study of the same name with -confirm.
+    Exit codes: 0 done, 1 a prediction is refuted, or --fail-on asks for it, 2 bad input, 3 the
+    testbed failed.
     """
     from netstudy.analysis.diagnosis import diagnose
     from netstudy.analysis.study_result import pool

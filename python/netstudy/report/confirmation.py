@@ -14,7 +14,7 @@ from netstudy.report.refs import Name, Number, Sentence, say
 _DECIMALS: Final = 3
 _CLAIMS: Final[dict[Claim, str]] = {
     "limit": "the limit",
-    "one of several limits": "one of several limits alone",
+    "one of several limits": "only one of several limits",
     "ruled out": "a resource that is ruled out",
 }
 
@@ -29,7 +29,7 @@ def expected(found: Confirmation, one: Experiment) -> Sentence:
     """The values that raise some bounds, and the predicted throughput."""
     values = " ".join(f"--set {shlex.quote(f'{k}={v}')}" for k, v in one.raised.values.items())
     return say(
-        "At {at}, raising {claim} ({names}) by {values} should multiply the {metric} by {ratio}.",
+        "At {at}, relieving {claim} ({names}) by {values} should multiply the {metric} by {ratio}.",
         at=Name(treatment_text(found.level.row.treatment)),
         claim=Name(_CLAIMS[one.claim]),
         names=Name(one.names),
@@ -46,7 +46,7 @@ def outcome(one: Experiment, found: Measured) -> Sentence:
         low, high = _ratio(found.interval.low), _ratio(found.interval.high)
         interval = say(" ({low} to {high})", low=low, high=high)
     return say(
-        "{verdict}: raising {claim} ({names}) multiplies the {metric} by {ratio}{interval}; "
+        "{verdict}: relieving {claim} ({names}) multiplies the {metric} by {ratio}{interval}; "
         "predicted: {expected}.",
         verdict=Name(_VERDICTS[one.predicted.verdict(found)]),
         claim=Name(_CLAIMS[one.claim]),

@@ -27,7 +27,7 @@ _KEPT: Final = (
     "seed",
     "noise",
 )
-"""Keys of a study that decide how it is carried out and how large a difference counts."""
+"""Keys of a study that decide how it is run and how large a difference counts."""
 
 
 def one_cell(study: Study, treatment: Treatment, values: Mapping[str, str], name: str) -> str:

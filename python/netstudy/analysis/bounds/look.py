@@ -127,7 +127,7 @@ class Look:
 
 def _is_same(known: Resource, own: Resource) -> bool:
     """Whether a resource of the network is the one that a candidate of the study reads."""
-    (_, wanted), *_ = own.reads
-    return any(metric in wanted for _, metrics in known.reads for metric in metrics) or (
-        own.kind == known.kind == "cpu" and own.node == known.node
-    )
+    wanted = {metric for _, metrics in own.reads for metric in metrics}
+    if any(metric in wanted for _, metrics in known.reads for metric in metrics):
+        return True
+    return own.kind == known.kind == "cpu" and own.node == known.node

@@ -12,6 +12,7 @@ from typing import Final
 
 from netstudy.analysis.bounds.candidates import Key, LimitKind, Resource
 from netstudy.analysis.workloads.base import WorkloadAnalysis
+from netstudy.plan.graph import WIRE_SPEED
 from netstudy.plan.workloads import planned_of
 from netstudy.plan.workloads.base import Permit
 from netstudy.study.vocabulary import MACHINE, MetricName, Scope
@@ -188,10 +189,33 @@ class Listing:
                 kind="link",
                 node=near_name,
                 part=far_name,
-                name=f"link from {near_name} to {far_name}",
+                name=f"link from {self._title(near_name, far_name)}",
                 reads=tuple(reads) if several else ((None, reads[0][1]),),
                 comes_with_load=self.grown_group in (near_name, far_name),
             )
+
+    def _title(self, near: str, far: str) -> str:
+        """Both ends of a link. Where several hosts share the only interface of another one, the
+        plan has a switch of its own between them, which the study does not name."""
+        shared, own = self._behind(far, near), self._behind(near, far)
+        if shared:
+            return f"{near} to {', '.join(shared)}"
+        if own:
+            return f"{', '.join(own)} to each {far}"
+        return f"{near} to {far}"
+
+    def _behind(self, name: str, other: str) -> list[str]:
+        """The groups on the other side of a switch that only the plan has."""
+        node = next((one for one in self.network.switches if one.name == name), None)
+        if node is None or node.profile != WIRE_SPEED:
+            return []
+        far = (
+            self._end(there.node)[0]
+            for link in self.network.links
+            for here, there in self._ends(link)
+            if here.node == name
+        )
+        return [group for group in dict.fromkeys(far) if group != other]
 
     def _read_at(self, near: str, far: str) -> tuple[MetricName, MetricName]:
         """The metrics of the utilisation from near to far: as counted at the switch port
@@ -222,7 +246,8 @@ class Listing:
                 kind="packet_rate",
                 node=group,
                 part=f"{there}, {way}",
-                name=f"packet rate of the interface of {group} to {there}, {_WAYS[way]}",
+                name=f"packet rate of the interface of {group} to "
+                f"{', '.join(self._behind(there, group)) or there}, {_WAYS[way]}",
                 reads=tuple((host if several else None, (metric,)) for host, metric in reads),
                 limit=float(most),
                 comes_with_load=group == self.grown_group,

@@ -20,7 +20,7 @@ from typing import Final, Literal
 from netstudy.analysis.bounds.candidates import Candidate, Resource, fullest_first
 from netstudy.analysis.bounds.cycle import Cycle
 from netstudy.analysis.bounds.parts import Part
-from netstudy.analysis.bounds.windows import bound_of, can_limit, is_tied
+from netstudy.analysis.bounds.windows import can_limit, is_tied, share_of_bound
 from netstudy.analysis.cells import CellRow
 
 Cause = Literal["bound", "outstanding", "wait", "served", "open"]
@@ -151,22 +151,38 @@ class _Rule:
             first, last = sorted((place, other))
             if other != place and self._is_idle_use(one.resource, first, last):
                 return replace(one, state="full, but not in proportion")
+        if one.resource.kind == "slots" and self._is_held_longer(one.resource, place):
+            return replace(one, state="full of waits")
         return one
+
+    def _is_held_longer(self, resource: Resource, place: int) -> bool:
+        """Whether work holds a slot for longer than at the least load: it waits while it holds
+        it."""
+        before, now = (self._demand(resource, each) for each in (0, place))
+        return before is not None and now is not None and now > before * self._most
+
+    @property
+    def _most(self) -> float:
+        return 1 + (self.noise_pct + _PROPORTION) / 100
 
     def _is_idle_use(self, resource: Resource, first: int, last: int) -> bool:
         """Whether the resource is used much more for each unit of work at the first of two levels,
         which has less throughput."""
         before, after = (self._demand(resource, place) for place in (first, last))
         less, more = self.levels[first].throughput, self.levels[last].throughput
-        most = 1 + (self.noise_pct + _PROPORTION) / 100
-        return bool(before and after) and more > less * most and (before or 0) > (after or 0) * most
+        if not before or not after:
+            return False
+        return more > less * self._most and before > after * self._most
 
     def _demand(self, resource: Resource, place: int) -> float | None:
+        """The use for a unit of throughput. Of several CPUs, the mean counts: which of them is the
+        busiest depends on the load."""
         seen = self.levels[place]
-        share = next(
-            (one.share_pct for one in seen.candidates if one.resource.key == resource.key), None
-        )
-        return None if share is None or seen.throughput <= 0 else share / seen.throughput
+        one = next((each for each in seen.candidates if each.resource.key == resource.key), None)
+        if one is None or one.share_pct is None or seen.throughput <= 0:
+            return None
+        in_use = one.share_pct if one.mean_pct is None else one.mean_pct
+        return in_use / seen.throughput
 
     # ---- the load
 
@@ -237,18 +253,21 @@ class _Rule:
 
     @staticmethod
     def _windows(seen: Seen) -> list[Candidate]:
-        """The windows that senders wait for, with the share of their time."""
-        return [
-            Candidate(
-                _window(part),
-                state="not reached",
-                share_pct=part.share_pct,
-                bound=bound_of(seen.row, part, seen.throughput),
-                note="share of the senders' time",
-            )
-            for part in seen.parts
-            if seen.cycle is None and part.kind in ("window", "send_buffer")
-        ]
+        """The bounds of the windows, and the share of the senders' time that waits for them."""
+        found = []
+        for part in seen.parts:
+            if seen.cycle is None and part.kind in ("window", "send_buffer"):
+                share = share_of_bound(seen.row, part)
+                found.append(
+                    Candidate(
+                        _window(part),
+                        state="not reached",
+                        share_pct=None if share is None else 100 * share,
+                        bound=seen.throughput / share if share else None,
+                        note=f"{part.share_pct:.0f} % of the senders' time",
+                    )
+                )
+        return found
 
     def _tied_windows(self, seen: Seen, found: Sequence[Candidate]) -> list[Candidate]:
         tied = {

@@ -33,12 +33,6 @@ def is_tied(row: CellRow, part: Part, near_pct: float) -> bool:
     return part.share_pct >= near_pct and share is not None and share >= near_pct / 100 * usable
 
 
-def bound_of(row: CellRow, part: Part, throughput: float) -> float | None:
-    """The throughput that a window allows, in the unit of `throughput`; None: not known."""
-    share = share_of_bound(row, part)
-    return throughput / share if share else None
-
-
 def share_of_bound(row: CellRow, part: Part) -> float | None:
     """Bytes a second ÷ the sum of window ÷ round-trip time over all connections; None: not
     known."""

@@ -96,13 +96,8 @@ def _verdicts(found: Sequence[Limits]) -> Iterator[Sentence]:
     """What limits throughput at the highest load, then at lower ones; settings with the same
     verdicts share their sentences."""
     for group in alike(found, _story):
-        first, *others = [_same_spans(group, place) for place in _from_last(group[0])]
-        yield _verdict(first, group, found, is_first=True)
-        yield from (_verdict(one, group, found, is_first=False) for one in others)
-
-
-def _from_last(one: Limits) -> range:
-    return range(len(one.spans) - 1, -1, -1)
+        for place in range(len(group[0].spans) - 1, -1, -1):
+            yield _verdict([one.spans[place] for one in group], group, found)
 
 
 def _story(one: Limits) -> Hashable:
@@ -116,10 +111,6 @@ def _key(span: Span) -> Hashable:
     return first.cause, frozenset(one.resource.key for one in first.limits), part
 
 
-def _same_spans(group: Sequence[Limits], place: int) -> list[Span]:
-    return [one.spans[place] for one in group]
-
-
 def _levels_text(one: Limits, span: Span) -> str:
     """The levels of the load in a span: "4 to 16 users"; empty if there is no load."""
     if one.factor is None:
@@ -131,11 +122,9 @@ def _levels_text(one: Limits, span: Span) -> str:
     return counted(one.factor, listed(spans(chosen, every)))
 
 
-def _verdict(
-    same: Sequence[Span], group: Sequence[Limits], every: Sequence[Limits], *, is_first: bool
-) -> Sentence:
+def _verdict(same: Sequence[Span], group: Sequence[Limits], every: Sequence[Limits]) -> Sentence:
     held = NOTHING
-    if is_first and len(every) > 1:
+    if len(every) > 1:
         held = held_in_each([one.held for one in group], [one.held for one in every])
     levels = _levels_text(group[0], same[0])
     at = say(" at {levels}", levels=Name(levels)) if levels else NOTHING

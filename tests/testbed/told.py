@@ -25,12 +25,13 @@ def evidence(
     grown: Mapping[str, Mapping[str, int]] | None = None,
     *,
     delivered: Mapping[str, int] | None = None,
+    tcp: Mapping[str, Mapping[str, int]] | None = None,
     switch: SwitchEvidence = NO_SWITCH,
     measure: tuple[int, int] = (0, 1_000_000_000),
 ) -> Evidence:
     """Evidence of a run whose agents wrote such records; `grown` and `delivered` say, by endpoint,
     what counters of the host grew by in the measuring phase, and what each of its connections
-    received."""
+    received; `tcp`, what further counters of TCP_INFO grew by."""
     specs = agent_specs(run.workload.connected, probed=run.probe is not None)
     phase = wire.PhaseTimes(kind="measure", start_ns=measure[0], end_ns=measure[1])
     return Evidence(
@@ -47,6 +48,7 @@ def evidence(
                         spec,
                         (grown or {}).get(spec.endpoint, {}),
                         (delivered or {}).get(spec.endpoint, 0),
+                        (tcp or {}).get(spec.endpoint, {}),
                     )
                     for edge in EDGES
                 },
@@ -61,9 +63,10 @@ def evidence(
 
 
 def _snapshot(
-    edge: str, spec: AgentSpec, grown: Mapping[str, int], delivered: int
+    edge: str, spec: AgentSpec, grown: Mapping[str, int], delivered: int, tcp: Mapping[str, int]
 ) -> SnapshotRecord:
     ended = edge == wire.MEASURE_END
+    tcp = {"tcp_bytes_received": delivered, "retransmissions": 0, "timeouts": 0, **tcp}
     return SnapshotRecord(
         name=edge,
         at_ns=0,
@@ -75,7 +78,7 @@ def _snapshot(
                 connection=number,
                 bytes_received=delivered * ended,
                 bytes_sent=0,
-                tcp={"tcp_bytes_received": delivered * ended, "retransmissions": 0, "timeouts": 0},
+                tcp={name: value * ended for name, value in tcp.items()},
             )
             for number in range(len(spec.rows))
         ),

@@ -225,7 +225,7 @@ pub struct ConnectionSamples {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub login_ns: Option<Vec<u64>>,
     /// This and the next seven columns: why the ends that send data sent no more, and for how long.
-    /// The times of both ends are added if both send data; those of control connections are not.
+    /// The times of both ends are added if both send data; control connections do not count.
     /// The eight of a simulated connection add up to the length of the phase, for each of its ends.
     /// This column: nothing was to be sent, and nothing was outstanding. On Linux hosts: all time
     /// but the kernel's `tcpi_busy_time`; it includes the opening of the connection.

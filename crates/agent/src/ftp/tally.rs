@@ -1,5 +1,5 @@
-//! Counters of an FTP session. They include the control connection and all data connections so far;
-//! the times of senders are those of the data connections alone.
+//! Counters of an FTP session. They include the control connection and all data connections so far,
+//! but the times of senders leave out the control connection.
 
 use std::collections::BTreeMap;
 use std::net::TcpStream;

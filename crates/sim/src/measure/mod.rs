@@ -234,7 +234,7 @@ impl Measure {
         self.tally.ahead.push((at, rare));
     }
 
-    /// Corrects what was read of the times of an end after `from` and before `until`.
+    /// Corrects the times of an end in all readings after `from` and before `until`.
     pub(crate) fn correct_times(
         &mut self,
         end: EndIndex,

@@ -138,8 +138,8 @@ fn readings_change_no_time() {
     assert_eq!(lab::waits(&bare), lab::waits(&read_often));
 }
 
-/// The times of two phases are those of one phase as long as both, although timeouts reach over the
-/// edge between them.
+/// The times of two phases add up to the times of one phase as long as both, although timeouts reach
+/// over the edge between them.
 #[test]
 fn times_of_phases_in_a_row_add_up() {
     let measured = |from_ms, to_ms| {

@@ -129,8 +129,8 @@ impl SenderClock {
         self.recent[self.ended.wrapping_sub(back) as usize % KEPT]
     }
 
-    /// Moves the time from `armed_at` to `now` to [`Standing::Timer`]; what is older than the kept
-    /// intervals stays.
+    /// Moves the time from `armed_at` to `now` to [`Standing::Timer`]. Intervals that are no longer
+    /// kept stay as they are.
     #[cold]
     fn rebook(&mut self, now: Time, armed_at: Time) {
         self.end_interval(now);

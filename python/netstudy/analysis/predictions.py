@@ -29,6 +29,8 @@ NOISE_PCT: Final = 1.0
 """Differences that do not count, in percent, where the study declares no noise."""
 _IDLE: Final = ("full, but not in proportion", "full of waits", "bounds one client")
 """States of candidates whose bound is none."""
+_NO_STATIONS: Final = ("none", "window", "send_buffer")
+"""Candidates without a queue: their share is no utilisation."""
 _TAKEN_OVER: Final = ("timeouts", "port", "congestion_window")
 """Waits whose place others take: only that throughput gains is predicted."""
 
@@ -225,7 +227,7 @@ class Laws:
             / 100
             * (raised.left if one.resource.key in raised.moved else 1.0)
             for one in self.level.candidates
-            if one.resource.kind != "none" and one.state not in _IDLE
+            if one.resource.kind not in _NO_STATIONS and one.state not in _IDLE
         ]
         slowest_s = max(shares, default=0.0) / cycle.per_s
         return cycle.users / (lone_s + (cycle.users - 1) * slowest_s) / cycle.per_s

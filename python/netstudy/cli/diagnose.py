@@ -11,7 +11,7 @@ import typer
 from netstudy.cli import _completion as completion
 from netstudy.cli import _options as options
 from netstudy.cli._folders import finished_folder
-from netstudy.cli._terminal import output, print_json, show
+from netstudy.cli._terminal import output, print_json, say, show
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
@@ -138,12 +138,16 @@ def _confirm(
     is_quiet: bool,
 ) -> list[Outcome]:
     from netstudy.cli._confirm import carry_out
-    from netstudy.cli.run import Manner
+    from netstudy.cli.run import Interrupted, Manner
 
     if isinstance(found, str):
         raise StudyError(found, "--confirm")
     manner = Manner(_results_of(folder), threads, json=False, is_quiet=is_quiet)
-    return carry_out(folder, found, manner, max_time)
+    try:
+        return carry_out(folder, found, manner, max_time)
+    except Interrupted as stopped:
+        say(f"netstudy: stopped by {stopped}; results so far are in {manner.results}")
+        raise typer.Exit(stopped.exit_code) from None
 
 
 def _results_of(folder: Folder) -> Path:

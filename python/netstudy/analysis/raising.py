@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from netstudy.analysis.bounds.candidates import Key, LimitKind
 from netstudy.analysis.bounds.cycle import trips_s
@@ -21,23 +21,19 @@ from netstudy.documents.problems import dotted
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan
+from netstudy.plan.workloads import planned_of
 from netstudy.study.loader import load_text
 from netstudy.study.one_cell import one_cell
 from netstudy.study.references import concrete, references, resolve
 from netstudy.study.topology import EachWay
 from netstudy.units import format_duration, format_rate, format_size
-from netstudy.wire import ClosedLoad, Disk, Group, Host, Level, Request, Run, Transactions
+from netstudy.wire import Disk, Group, Host, Level, Run
 
 if TYPE_CHECKING:
     from netstudy.plan import PlannedStudy
+    from netstudy.plan.workloads.base import Permit
     from netstudy.study import Study
 
-_SLOTS: Final = {
-    "threads": ("threads",),
-    "pool": ("pool",),
-    "database_slots": ("costs", "database_slots"),
-}
-"""Part of a host -> its key in `workload.transactions`."""
 _FASTER: Final = 0.5
 """The share of a time that is left with twice the speed."""
 _SHORTER_RTO: Final = 10
@@ -296,18 +292,19 @@ class Raiser:
 
     def slots(self, bound: Bound) -> Raise:
         """Twice the number of threads, connections or slots."""
-        key = _SLOTS.get(bound.part)
-        spec = self.study.workload.spec
-        if key is None:
+        work, part = self._run.workload, cast("Permit", bound.part)
+        key = planned_of(work).permit_key(part)
+        hosts = (host for host in self._run.network.hosts if host.group == bound.node)
+        numbers = (
+            planned_of(work).permits(work, host.name, is_simulated=self._is_simulated).get(part)
+            for host in hosts
+        )
+        number = next((one for one in numbers if one is not None), None)
+        if key is None or number is None:
             raise CannotRaiseError(f"no key of the study raises the {bound.name}")
-        variant = getattr(spec, "variant", None)
-        is_named = variant is not None and bound.part in ("threads", "pool")
-        above = ("variants", str(self._level_of(variant))) if is_named else ()
-        costs = getattr(self._run.workload, "costs", None)
-        number = getattr(costs, {"pool": "pool_connections"}.get(bound.part, bound.part), None)
-        if number is None:
-            raise CannotRaiseError(f"the plan does not give the number of {bound.name}")
-        path = f"workload.transactions.{'.'.join((*above, *key))}"
+        variant = getattr(self.study.workload.spec, "variant", None)
+        above = f"variants.{self._level_of(variant)}." if variant and "." not in key else ""
+        path = f"workload.{work.kind}.{above}{key}"
         return _raise(bound, {path: f"{2 * number}"}, speeds_up=False)
 
     def _level_of(self, value: object) -> object:
@@ -366,13 +363,11 @@ class Raiser:
 
     def think_time(self, bound: Bound) -> Raise:
         """Half the think time."""
-        workload = self._run.workload
-        if isinstance(workload, Transactions) and isinstance(workload.load, ClosedLoad):
-            path, think_ns = "workload.transactions.closed.think", workload.load.think_ns
-        else:
-            assert isinstance(workload, Request), "a workload with think times"
-            path, think_ns = "workload.request.think", workload.think_ns
-        return _raise(bound, {path: format_duration(think_ns // 2)})
+        work = self._run.workload
+        found = planned_of(work).think(work)
+        assert found is not None, "a workload with think times"
+        key, think_ns = found
+        return _raise(bound, {f"workload.{work.kind}.{key}": format_duration(think_ns // 2)})
 
     def more_load(self, bound: Bound) -> Raise:
         """Twice the level of the factor that sets the load, wherever the study refers to it."""

@@ -1,1 +1,1 @@
-"""What bounds throughput: the candidates, their bounds, and the verdict at each level of a load."""
+"""Bounds of throughput: their candidates, and the verdict at each level of a load."""

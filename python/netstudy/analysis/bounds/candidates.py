@@ -1,4 +1,4 @@
-"""What may limit throughput: resources and other bounds, each with its measured share.
+"""Candidates for the limit of throughput: resources and other bounds, with their shares.
 
 A resource with utilisation U bounds throughput X at X / U (the utilisation law; Denning and Buzen,
 The Operational Analysis of Queueing Network Models, 1978): U is the share of its bound that

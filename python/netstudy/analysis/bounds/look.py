@@ -37,7 +37,7 @@ class Look:
     loads: Mapping[Level, float]
 
     def seen(self, row: CellRow, throughput: Metric) -> Seen:
-        """What was measured in a cell."""
+        """The measurements of a cell."""
         candidates = tuple(self._candidates(row))
         workload = self.cells.table.workload
         cycle = cycle_of(workload, row) if row.runs else None
@@ -89,13 +89,13 @@ class Look:
         yield from buffers(row, found)
 
     def _could_be_measured(self, resource: Resource, row: CellRow) -> bool:
-        """Whether a resource without a value may limit throughput nevertheless. What is not
-        modelled limits nothing in the simulator."""
+        """True if a resource without a value may limit throughput nevertheless. In the simulator,
+        a capacity that is not modelled limits nothing."""
         is_simulated = any(run.record.mode is not None for run in row.runs)
         return not is_simulated and resource.kind not in _MEASURED_ONLY
 
     def resources(self, row: CellRow) -> list[Resource]:
-        """The resources of a cell: those of its network, and candidates of the study. A candidate
+        """The resources of a cell's network, and the candidates of the study. A candidate
         of the study for a resource that is in the network gives it its name and its limit."""
         found = list(self._of_network(row))
         for own in self.own:

@@ -150,8 +150,8 @@ class Listing:
                 )
 
     def _inside(self, kind: Permit, group: str) -> Iterator[Key]:
-        """What the holders of a slot wait for: a thread for everything of both tiers, a connection
-        of the pool for the database and the wire, a slot of the database for its host."""
+        """The resources that the holders of a slot wait for: a thread for all of both tiers, a
+        connection of the pool for the database and the wire, a database slot for its host."""
         databases = {
             self._group_of(one) for one in getattr(self.run.workload.roles, "database", ())
         }

@@ -1,11 +1,11 @@
-"""What limits throughput at each level of the load, by the operational laws.
+"""The limit of throughput at each level of the load, by the operational laws.
 
 Throughput is at most the least of all bounds; the bound that it reaches is the limit. A full
 resource is no limit in three cases: it is used more for a unit of work at a lower load (then the
 use does not come from the work, such as busy waiting); work holds it that waits for another full
 resource; or each further client brings one more of it. Where no bound is reached, a wait that takes
 most of the time of senders or of a unit of work is the limit. Bounds within the noise of each other
-limit throughput together: raising one of them alone gains nothing.
+limit throughput together: raising only one of them gains nothing.
 
 Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978; Lazowska and others,
 Quantitative System Performance, 1984, chapter 5.
@@ -38,7 +38,7 @@ _MOST: Final = 50.0
 
 @dataclass(frozen=True, eq=False)
 class Seen:
-    """What was measured at one level."""
+    """The measurements at one level."""
 
     row: CellRow
     throughput: float
@@ -49,16 +49,17 @@ class Seen:
     parts: tuple[Part, ...]
     """Known parts of a cycle or of the time of senders, the largest first."""
     unit_parts: tuple[Part, ...] = ()
-    """Known parts of the time of a unit of work that runs alone, the largest first."""
+    """Known parts of the time of a unit of work that follows the one before it, the largest
+    first."""
     not_modelled: tuple[str, ...] = ()
-    """What the simulator does not model of this cell's hosts: it limits nothing there."""
+    """Capacities of this cell's hosts that the simulator does not model: they limit nothing."""
     offered: float | None = None
     """Load that an open loop offers, in the unit of throughput."""
 
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """What limits throughput at one level."""
+    """The limit of throughput at one level."""
 
     seen: Seen
     cause: Cause

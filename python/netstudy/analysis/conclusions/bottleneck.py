@@ -45,7 +45,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """What limits throughput at one setting."""
+    """The limits of throughput at one setting."""
 
     metric: Metric
     """The throughput metric."""
@@ -188,7 +188,7 @@ def _verdict(level: Level) -> Hashable:
 
 
 def full_at(cells: Cells, row: CellRow) -> Mapping[Hashable, Candidate]:
-    """The resources that are full in one cell, or may be, judged alone; by their keys."""
+    """The resources that are full in one cell, or may be, by their keys; without other levels."""
     metric = cells.throughput
     if metric is None or row.value(metric) is None:
         return {}

@@ -22,7 +22,7 @@ WireT = TypeVar("WireT", bound=wire.Traffic)
 WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Published)
 
 Permit = Literal["threads", "pool", "database_slots"]
-"""A kind of permit, which work holds while it is carried out: a thread of an application server, a
+"""A kind of permit, which work holds as long as it lasts: a thread of an application server, a
 connection of its pool, a slot of its database. Capacities, counters and metrics have the same
 names."""
 
@@ -130,6 +130,16 @@ class Planned(ABC, Generic[WorkT]):
     def details(self, runs: Sequence[wire.Run]) -> Iterator[tuple[str, str]]:  # noqa: ARG002
         """Further lines of the description: subject and text."""
         yield from ()
+
+    def think(self, work: WorkT) -> tuple[str, int] | None:  # noqa: ARG002
+        """The key of the think time in the workload's section of a study, and its value in ns;
+        None: this workload has no think times."""
+        return None
+
+    def permit_key(self, kind: Permit) -> str | None:  # noqa: ARG002
+        """The key in the workload's section of a study that sets the number of permits; None:
+        there is none."""
+        return None
 
     def permits(
         self,

@@ -54,6 +54,10 @@ class RequestLowering(Lowering[Request, wire.Request]):
         """The connections of all pairs."""
         return pair_count(work) * work.connections
 
+    def think(self, work: wire.Request) -> tuple[str, int] | None:
+        """Connections think between an answer and the next request."""
+        return ("think", work.think_ns) if work.every_ns is None else None
+
     def loads(self, work: wire.Request) -> Iterator[Load]:
         """A request and a response of each connection."""
         for client, server in work.roles.pairs:

@@ -129,6 +129,15 @@ class TransactionsLowering(Lowering[Transactions, wire.Transactions]):
         pool = work.costs.pool_connections if work.costs and work.roles.database else 0
         return work.load.users + pool
 
+    def think(self, work: wire.Transactions) -> tuple[str, int] | None:
+        """Users of a closed loop think between two submissions."""
+        load = work.load
+        return ("closed.think", load.think_ns) if isinstance(load, wire.ClosedLoad) else None
+
+    def permit_key(self, kind: Permit) -> str:
+        """Threads and pool are the application's; slots are a cost of its database."""
+        return "costs.database_slots" if kind == "database_slots" else kind
+
     def permits(
         self, work: wire.Transactions, node: str, *, is_simulated: bool
     ) -> Mapping[Permit, int]:

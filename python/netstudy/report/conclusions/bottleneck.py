@@ -40,7 +40,7 @@ _RESOURCES: Final[dict[str, tuple[LimitKind, ...]]] = {
 
 
 class BottleneckPage(ConclusionPage[Bottlenecks]):
-    """What limits throughput."""
+    """The limit of throughput."""
 
     kind = Bottlenecks
     subject = "limit"
@@ -52,7 +52,7 @@ class BottleneckPage(ConclusionPage[Bottlenecks]):
             yield from _further(drawn.limits)
 
     def in_answer(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
-        """The bottleneck alone."""
+        """The verdicts."""
         return _verdicts(drawn.limits)
 
     def truth(self, drawn: Bottlenecks, clause: Clause) -> Truth | None:
@@ -93,7 +93,7 @@ def _is_limit(wanted: Sequence[LimitKind], level: Level) -> bool | None:
 
 
 def _verdicts(found: Sequence[Limits]) -> Iterator[Sentence]:
-    """What limits throughput at the highest load, then at lower ones; settings with the same
+    """The limit at the highest load, then at lower ones; settings with the same
     verdicts share their sentences."""
     for group in alike(found, _story):
         for place in range(len(group[0].spans) - 1, -1, -1):
@@ -151,7 +151,7 @@ def _of_bound(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
             value=value,
         )
     return say(
-        "Several bounds limit throughput together{at}{value}: {names}. Raising one of them alone "
+        "Several bounds limit throughput together{at}{value}: {names}. Raising only one of them "
         "gains nothing.",
         at=at,
         names=join([_named(limit, same) for limit in limits]),
@@ -172,7 +172,7 @@ def _one_name(limits: Sequence[Candidate]) -> Sentence | None:
 def _of_outstanding(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
     first = same[0].first
     (limit,) = first.limits
-    of = say("; what each of them waits for most is not known")
+    of = say("; the largest part of their time is not known")
     if first.part is not None:
         of = say(
             "; each spends {share} of its time with {name}",
@@ -306,7 +306,7 @@ def _read(one: Candidate) -> str:
     return one.name if one.metric is None else one.metric.name
 
 
-# ---- what is ruled out, and what would decide
+# ---- candidates that are ruled out, and the next run
 
 
 def _further(found: Sequence[Limits]) -> Iterator[Sentence]:

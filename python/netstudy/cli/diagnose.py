@@ -106,7 +106,7 @@ def command(
 def _levels(pooled: Pooled, at: list[str]) -> dict[str, Level]:
     from netstudy.study import parse_only
 
-    chosen = parse_only(at, pooled.study)
+    chosen = parse_only(at, pooled.study, "--at")
     for name, found in chosen.items():
         if len(found) > 1:
             raise StudyError(f"choose one level of {name}", "--at")

@@ -27,14 +27,16 @@ def one_level(factor: Factor, wanted: Level) -> Level:
     return level.name
 
 
-def parse_only(options: Sequence[str], study: Study) -> dict[str, list[Level]]:
+def parse_only(
+    options: Sequence[str], study: Study, option_name: str = "--only"
+) -> dict[str, list[Level]]:
     """Read `--only factor=level,level` options into levels. Raises StudyError."""
     chosen: dict[str, list[Level]] = {}
     for option in options:
         name, sign, text = option.partition("=")
-        where = f"--only {option}"
+        where = f"{option_name} {option}"
         if not sign or not text.strip():
-            raise StudyError("write --only factor=level, such as --only servers=1..6", where)
+            raise StudyError(f"write {option_name} factor=level, such as {option_name} servers=1..6", where)
         factor = _factor(study, name.strip(), where)
         try:
             levels = select(factor, _items(factor, text.strip()))

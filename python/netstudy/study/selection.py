@@ -36,7 +36,9 @@ def parse_only(
         name, sign, text = option.partition("=")
         where = f"{option_name} {option}"
         if not sign or not text.strip():
-            raise StudyError(f"write {option_name} factor=level, such as {option_name} servers=1..6", where)
+            raise StudyError(
+                f"write {option_name} factor=level, such as {option_name} servers=1..6", where
+            )
         factor = _factor(study, name.strip(), where)
         try:
             levels = select(factor, _items(factor, text.strip()))

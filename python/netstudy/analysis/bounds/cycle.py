@@ -114,7 +114,7 @@ def _waits(workload: WorkloadAnalysis, row: CellRow, cycle: Cycle) -> Iterator[P
     idle_s = workload.idle_wait_s(run)
     for kind, name, seconds in (
         ("round_trip", "round trips without queues", trips_s(workload, run)),
-        ("think_time", "think time", cycle.think_s),
+        ("think_time", "thinking", cycle.think_s),
         ("wait", "waits inside the application", idle_s),
     ):
         if seconds > 0:

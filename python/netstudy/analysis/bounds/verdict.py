@@ -27,6 +27,7 @@ Cause = Literal["bound", "outstanding", "wait", "served", "open"]
 """`bound`: a resource. `outstanding`: the number of requests under way, or of users. `wait`: a wait
 of senders or of a unit of work. `served`: the load, all of which is served. `open`: not decided."""
 
+_WINDOWS: Final = ("window", "send_buffer")
 _TIE: Final = 1.0
 """Bounds that differ by less than this percentage are equal, where the study declares no noise."""
 _PROPORTION: Final = 10.0
@@ -237,7 +238,8 @@ class _Rule:
             return "served", [load], None
         has_full_link = any(one.state == "bounds one client" for one in candidates)
         if (part := self._wait(seen, has_full_link=has_full_link)) is not None:
-            return "wait", [], part
+            equal = self._equal_windows(part, candidates)
+            return ("bound", equal, None) if len(equal) > 1 else ("wait", [], part)
         if load is not None and (place > 0 or self._is_proportional_next(place)):
             return "served", [load], None
         return "open", [], None
@@ -257,7 +259,7 @@ class _Rule:
         """The bounds of the windows, and the share of the senders' time that waits for them."""
         found = []
         for part in seen.parts:
-            if seen.cycle is None and part.kind in ("window", "send_buffer"):
+            if seen.cycle is None and part.kind in _WINDOWS:
                 share = share_of_bound(seen.row, part)
                 found.append(
                     Candidate(
@@ -270,11 +272,28 @@ class _Rule:
                 )
         return found
 
+    def _equal_windows(self, part: Part, found: Sequence[Candidate]) -> list[Candidate]:
+        """The windows with the same bound as the one that senders wait for: senders notice only one
+        of them, and raising only that one gains nothing."""
+        bounds = {
+            one.resource.key: one.bound
+            for one in found
+            if one.resource.kind in _WINDOWS and one.bound is not None
+        }
+        bound = bounds.get(_window(part).key)
+        return [
+            one
+            for one in found
+            if bound is not None
+            and (other := bounds.get(one.resource.key)) is not None
+            and bound / self.tie <= other <= bound * self.tie
+        ]
+
     def _tied_windows(self, seen: Seen, found: Sequence[Candidate]) -> list[Candidate]:
         tied = {
             _window(part).key
             for part in seen.parts
-            if part.kind in ("window", "send_buffer") and is_tied(seen.row, part, self.near_pct)
+            if part.kind in _WINDOWS and is_tied(seen.row, part, self.near_pct)
         }
         return [one for one in found if one.resource.key in tied]
 
@@ -292,7 +311,7 @@ class _Rule:
         for part in (*seen.parts, *seen.unit_parts):
             if has_full_link and part.kind in ("congestion_window", "port"):
                 continue
-            is_window = part.kind in ("window", "send_buffer")
+            is_window = part.kind in _WINDOWS
             if part.share_pct >= _MOST and (not is_window or can_limit(seen.row, part)):
                 return part
         return None

@@ -46,10 +46,13 @@ class BottleneckPage(ConclusionPage[Bottlenecks]):
     subject = "limit"
 
     def sentences(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:
-        """The bottleneck at each setting and level."""
+        """The bottleneck at each setting and level; at the highest load only if the study does not
+        ask for it."""
+        if found.by_default:
+            yield from _at_highest_load(drawn.limits)
+            return
         yield from _verdicts(drawn.limits)
-        if not found.by_default:
-            yield from _further(drawn.limits)
+        yield from _further(drawn.limits)
 
     def in_answer(self, drawn: Bottlenecks, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
         """The verdicts."""
@@ -100,6 +103,11 @@ def _verdicts(found: Sequence[Limits]) -> Iterator[Sentence]:
             yield _verdict([one.spans[place] for one in group], group, found)
 
 
+def _at_highest_load(found: Sequence[Limits]) -> Iterator[Sentence]:
+    for group in alike(found, lambda one: _key(one.spans[-1])):
+        yield _verdict([one.spans[-1] for one in group], group, found)
+
+
 def _story(one: Limits) -> Hashable:
     """Settings with equal stories share their sentences."""
     return tuple((_key(span), _levels_text(one, span)) for span in one.spans)
@@ -126,7 +134,8 @@ def _verdict(same: Sequence[Span], group: Sequence[Limits], every: Sequence[Limi
     held = NOTHING
     if len(every) > 1:
         held = held_in_each([one.held for one in group], [one.held for one in every])
-    levels = _levels_text(group[0], same[0])
+    texts = {_levels_text(one, span) for one, span in zip(group, same, strict=True)}
+    levels = texts.pop() if len(texts) == 1 else "the highest load"
     at = say(" at {levels}", levels=Name(levels)) if levels else NOTHING
     writer = {
         "bound": _of_bound,

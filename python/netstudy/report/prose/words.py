@@ -106,16 +106,25 @@ def held_levels(held: Treatment) -> Sentence:
 
 
 _BOTH = 2
+_LISTED = 3
+"""The most settings that a sentence names one by one."""
 
 
 def held_in_each(settings: Sequence[Treatment], every: Sequence[Treatment]) -> Sentence:
     """The settings that a sentence is about: " in all 4 settings of sink and daemon"; " (sink
     null)" if they are all settings with this level; otherwise one by one, " (sink null; sink
-    disk)"."""
+    disk)", or only their number if there are many."""
     if len(settings) == 1:
         return held_levels(settings[0])
     if len(settings) < len(every):
         common = _common(settings, every)
+        if not common and len(settings) > _LISTED:
+            return say(
+                " in {n} of {all} settings of {factors}",
+                n=count(len(settings), "settings with this finding"),
+                all=count(len(every), "settings of the other factors"),
+                factors=Name(listed(list(settings[0]))),
+            )
         told = ", ".join(_held(common)) if common else "; ".join(map(_at_once, settings))
         return say(" ({held})", held=Name(told))
     if len(every) == _BOTH:

@@ -245,6 +245,52 @@ noise: 3 %
         "users think for most of the time",
     ),
     Limit(
+        "CPU behind full slots",
+        """\
+factors: {users: [1, 16, 32]}
+topology:
+  hosts:
+    load: {profile: load-client}
+    app: {profile: host-1g, cpus: 4}
+    db: {profile: host-1g, cpus: 1}
+  links:
+    - {between: [load, app], rate: 1 Gbit/s}
+    - {between: [app, db], rate: 1 Gbit/s}
+workload:
+  transactions:
+    application: brokerage
+    mix: standard
+    closed: {users: "${users}", think: 0 ms}
+    statistics: 1 s
+    costs: {app_cpu: 500 us, database_cpu: 10 ms, database_slots: 8}
+procedure: {warmup: 2 s, measure: 10 s}
+replicates: 3
+noise: 3 %
+""",
+        {16: ("cpu", "db"), 32: ("cpu", "db")},
+        "all slots are held by requests that wait for the only CPU of the database",
+    ),
+    Limit(
+        "equal buffers",
+        """\
+factors: {rate: [200 Mbit/s, 1 Gbit/s]}
+topology:
+  hosts:
+    server: {profile: host-1g, tcp: {send_buffer: 96 KiB}}
+    client: {profile: host-1g, tcp: {receive_buffer: 96 KiB}}
+  switch: generic-deep
+  links:
+    - {between: [server, switch], rate: "${rate}", delay: 15 ms}
+    - {between: [client, switch], rate: 1 Gbit/s}
+workload: {transfer: {direction: get}}
+procedure: {warmup: 1 s, measure: 3 s}
+replicates: 3
+noise: 3 %
+""",
+        {"200 Mbit/s": ("window", "client"), "1 Gbit/s": ("window", "client")},
+        "both windows are 96 KiB, and so both bound throughput",
+    ),
+    Limit(
         "nothing",
         """\
 factors: {clients: [1, 2, 4, 8]}

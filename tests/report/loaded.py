@@ -57,6 +57,8 @@ class Load:
     """Share of the bytes that the receivers get twice."""
     dropped: int = 0
     """Frames at the port to the first client."""
+    waits: Mapping[str, float] = field(default_factory=dict)
+    """Column of the table of connections -> share of the time of each sender."""
     more: Mapping[str, Readings] = field(default_factory=dict)
     """Further counters of nodes."""
 
@@ -97,6 +99,10 @@ def record(run: Run, load: Load) -> RunRecord:
                 busy_ns=(SECONDS * NS,) * len(clients),
                 retransmissions=(0,) * len(clients),
                 timeouts=(0,) * len(clients),
+                **{
+                    name: (round(share * SECONDS * NS),) * len(clients)
+                    for name, share in load.waits.items()
+                },
             )
         ),
         edges=edges(0, SECONDS * NS),

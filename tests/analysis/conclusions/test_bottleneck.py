@@ -226,6 +226,33 @@ def test_drops_in_front_of_a_link_that_nobody_measured_are_the_switchs(
     assert candidate(level, "buffer of switch").state == "may be reached"
 
 
+@pytest.mark.parametrize(
+    ("waits", "dropped", "kind"),
+    [
+        ({"congestion_window_ns": 0.4, "recovery_ns": 0.3}, 7, "port"),
+        ({"congestion_window_ns": 0.7, "recovery_ns": 0.1}, 0, "congestion_window"),
+        ({"timer_ns": 0.6, "congestion_window_ns": 0.2}, 7, "timeouts"),
+        ({"sent_ns": 0.6, "timer_ns": 0.4}, 0, None),
+    ],
+)
+def test_where_no_bound_is_reached_the_wait_of_the_senders_limits(
+    waits: dict[str, float], dropped: int, kind: str | None, tmp_path: Path
+) -> None:
+    loads = up_to_four(2000.0, waits=waits, dropped=dropped)
+    level = at_most(concluding(tmp_path, f"[{NULL}]", loads, clients="[1]"))
+    assert (level.part and level.part.kind) == kind
+    assert level.cause == ("open" if kind is None else "wait")
+
+
+def test_a_wait_for_a_window_that_is_large_for_its_path_is_a_wait_for_a_queue(
+    tmp_path: Path,
+) -> None:
+    """6 MiB in less than a millisecond are more than 50 Gbit/s."""
+    loads = up_to_four(2000.0, waits={"peer_window_ns": 1.0})
+    level = at_most(concluding(tmp_path, f"[{NULL}]", loads, clients="[1]"))
+    assert (level.cause, level.part) == ("open", None)
+
+
 def test_an_interval_that_reaches_the_limit_rules_nothing_out(tmp_path: Path) -> None:
     """85, 88 and 91 %: a mean of 88, whose interval reaches 95."""
 

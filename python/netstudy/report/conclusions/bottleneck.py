@@ -207,7 +207,9 @@ def _of_wait(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
     part = first.part
     assert part is not None, "a wait limits"
     whole = f"of {with_article(first.row.counted.noun)}"
-    if part in first.seen.parts:
+    if first.seen.cycle is not None:
+        whole = "of a response with its think time"
+    elif part in first.seen.parts:
         whole = "of the senders"
     what = "The limit{at} is waiting for {name}, {share} of the time {whole}{value}."
     if part in first.seen.unit_parts and part.kind != "timeouts":

@@ -130,6 +130,11 @@ class Candidate:
         return self.resource.name
 
     @property
+    def is_measured(self) -> bool:
+        """Whether its share of the bound is known."""
+        return self.share_pct is not None
+
+    @property
     def is_reached(self) -> bool:
         """Whether throughput reaches its bound, if only this candidate is considered."""
         return self.state in _REACHED

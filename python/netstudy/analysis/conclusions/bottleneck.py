@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
 from netstudy.analysis.bounds.look import Look
@@ -20,6 +21,9 @@ from netstudy.study.conclusions.bottleneck import Candidate as Asked
 from netstudy.study.vocabulary import MetricName, line_direction
 from netstudy.wire import Treatment
 
+_ALIKE: Final = 0.02
+"""Relative difference of throughputs that count as the same."""
+
 
 @dataclass(frozen=True, eq=False)
 class Span:
@@ -31,6 +35,16 @@ class Span:
     def first(self) -> Level:
         """The lowest level, whose verdict stands for all."""
         return self.levels[0]
+
+    @property
+    def examined(self) -> Level:
+        """The level with the most measured candidates among the last ones, which have about the
+        throughput of the highest; of equals, the highest."""
+        least = self.levels[-1].seen.throughput * (1 - _ALIKE)
+        late = [level for level in self.levels if level.seen.throughput >= least]
+        return max(
+            reversed(late), key=lambda level: sum(one.is_measured for one in level.candidates)
+        )
 
     @property
     def is_open(self) -> bool:

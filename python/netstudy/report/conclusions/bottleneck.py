@@ -71,7 +71,7 @@ class BottleneckPage(ConclusionPage[Bottlenecks]):
         """The run that would decide the limit at the highest load of the first open setting."""
         open_spans = (one.spans[-1] for one in drawn.limits if one.spans[-1].is_open)
         span = next(open_spans, None)
-        return None if span is None else _would_decide(span.levels[-1])
+        return None if span is None else _would_decide(span.examined)
 
     def tables(self, drawn: Bottlenecks, found: Concluded, key: str) -> Iterator[Table]:
         """The bounds, if any of them is known."""
@@ -324,7 +324,7 @@ def _further(found: Sequence[Limits]) -> Iterator[Sentence]:
     """For each setting at its highest load: full resources that are no limit, resources that are
     ruled out, candidates that nobody measured, and what is not modelled."""
     for group in alike(found, lambda one: _key(one.spans[-1])):
-        last = [one.spans[-1].levels[-1] for one in group]
+        last = [one.spans[-1].examined for one in group]
         held = NOTHING
         if len(group) < len(found):
             held = held_in_each([one.held for one in group], [one.held for one in found])
@@ -456,15 +456,15 @@ def _table(found: Concluded, drawn: Sequence[Limits], table_id: str) -> Table:
         (
             *(numeric_level(one.held.get(name), name) for name in factors),
             *(() if load is None else (Name(_levels_text(one, span)),)),
-            *_row(candidate, span.levels[-1], one),
+            *_row(candidate, span.examined, one),
         )
         for one in drawn
         for span in one.spans
-        for candidate in _shown(span.levels[-1])
+        for candidate in _shown(span.examined)
     )
     where = f" ({found.case})" if found.case != "main" else ""
     caption = say(
-        "Bounds of throughput, at the highest level that each row names{where}", where=Name(where)
+        "Bounds of throughput, at the highest of the levels in a row{where}", where=Name(where)
     )
     stub = len(factors) + (load is not None) + 1
     return Table(table_id, caption, groups, rows, stub=stub)

@@ -260,7 +260,9 @@ class _Rule:
         found = []
         for part in seen.parts:
             if seen.cycle is None and part.kind in _WINDOWS:
-                share = share_of_bound(seen.row, part)
+                # A kernel decides itself how much of a buffer is window.
+                is_simulated = seen.row.runs[0].record.mode is not None
+                share = share_of_bound(seen.row, part) if is_simulated else None
                 found.append(
                     Candidate(
                         _window(part),

@@ -277,6 +277,14 @@ def test_the_disk_and_the_cpus_of_the_machine_below_are_candidates(tmp_path: Pat
     assert level.limits[0].share_pct == pytest.approx(95)
 
 
+def test_of_a_full_link_and_a_busy_machine_the_link_is_the_limit(tmp_path: Path) -> None:
+    """Other programs may use its disk: 1.98 of 2 s, and 99.3 % of the link."""
+    machine = {"machine": {"disk_busy_ms": (0, 1980)}}
+    loads = up_to_four(FULL, more=machine)
+    level = at_most(concluding(tmp_path, f"[{NULL}]", loads, clients="[4]"))
+    assert named(level) == [LINK]
+
+
 def test_a_study_may_name_candidates_and_limits_of_its_own(tmp_path: Path) -> None:
     """500 Mbit/s of frames of 1,518 bytes are 41,173 a second, of 42,000: 98 %. The names of the
     study stand for the link and the CPUs that are known anyway."""

@@ -231,7 +231,9 @@ class _Rule:
         top = max((one.share_pct or 0.0 for one in full), default=0.0)
         if full and not (is_telling and load and (load.share_pct or 0.0) > top * self.tie):
             tied = [one for one in full if (one.share_pct or 0.0) * self.tie >= top]
-            return "bound", [*tied, *self._tied_windows(seen, candidates)], None
+            # Other programs use the machine too: a resource of the study's own explains more.
+            own = [one for one in tied if one.resource.kind != "machine"] or tied
+            return "bound", [*own, *self._tied_windows(seen, candidates)], None
         if load is not None and seen.cycle is not None:
             return "outstanding", [load], self._largest_of_cycle(seen)
         if load is not None and seen.offered is not None:

@@ -116,7 +116,7 @@ class Diagnosis:
 
     @property
     def is_undecided(self) -> bool:
-        """Whether the limit of some cell is not decided."""
+        """True if the limit of some cell is not decided."""
         return any(map(is_undecided, self._levels()))
 
     def as_data(self) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def diagnose(study: Study, table: CellTable) -> Diagnosis:
 
 
 def is_undecided(level: Level) -> bool:
-    """Whether the limit of a cell has no name."""
+    """True if no limit of the cell can be named."""
     return level.cause == "open" or (level.cause == "outstanding" and level.part is None)
 
 

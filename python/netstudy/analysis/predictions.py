@@ -74,7 +74,7 @@ class Prediction:
         return "undecided" if is_open else "refuted"
 
     def _reaches(self, low: float, high: float) -> bool:
-        """Whether some ratio between the two agrees."""
+        """True if the prediction holds for some ratio between the two."""
         is_below = self.low is not None and high < self.low
         return not is_below and not (self.high is not None and low > self.high)
 

@@ -72,7 +72,7 @@ class Raise:
     """The resources that the values raise, including resources that only share a value with the
     bounds."""
     speeds_up: bool = True
-    """Whether each unit of work becomes faster. False: only more of them at the same time."""
+    """True if each unit of work becomes faster; False if only more units run at the same time."""
 
     @property
     def factor(self) -> float:
@@ -80,7 +80,7 @@ class Raise:
         return 1 / self.left
 
     def touches(self, other: Raise) -> bool:
-        """Whether the two change a common value."""
+        """True if both raises change the same value of the study."""
         return bool(self.values.keys() & other.values.keys())
 
     def with_(self, other: Raise) -> Raise:

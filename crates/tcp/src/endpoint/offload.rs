@@ -117,7 +117,7 @@ impl Endpoint {
         self.peer_room().min(self.congestion_room())
     }
 
-    /// Whether the congestion window, of the two, has less room.
+    /// True if the congestion window has less room than the peer's window.
     pub(super) fn is_congestion_window_smaller(&self) -> bool {
         self.congestion_room() < self.peer_room()
     }

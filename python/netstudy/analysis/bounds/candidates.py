@@ -79,13 +79,14 @@ class Resource:
     limit: float | None = None
     """In the unit of the metric; None: 100 of a percentage, or the line rate."""
     is_unknown: bool = False
-    """Whether nobody knows its limit."""
+    """True if the study says that nobody knows the limit of the resource."""
     comes_with_load: bool = False
-    """Whether each further client brings one more of it: then it bounds a client, not the total."""
+    """True if each further client has such a resource of its own. A full one then bounds this
+    client, and not the total throughput."""
     waits_for: frozenset[Key] = frozenset()
     """The resources that its holders wait for while they hold it."""
     is_cpus: bool = False
-    """Whether it is the CPUs of hosts: there are as many servers as CPUs."""
+    """True if the resource is the CPUs of a host, which then has a server for each CPU."""
     servers: float = 1.0
     """How many of it each host has, which work at the same time."""
 
@@ -131,12 +132,12 @@ class Candidate:
 
     @property
     def is_measured(self) -> bool:
-        """Whether its share of the bound is known."""
+        """True if the share of the bound is known."""
         return self.share_pct is not None
 
     @property
     def is_reached(self) -> bool:
-        """Whether throughput reaches its bound, if only this candidate is considered."""
+        """True if throughput reaches the bound of this candidate, whatever the other bounds are."""
         return self.state in _REACHED
 
 

@@ -126,7 +126,7 @@ class Look:
 
 
 def _is_same(known: Resource, own: Resource) -> bool:
-    """Whether a resource of the network is the one that a candidate of the study reads."""
+    """True if a candidate of the study (`own`) reads the metric of a resource of the network."""
     wanted = {metric for _, metrics in own.reads for metric in metrics}
     if any(metric in wanted for _, metrics in known.reads for metric in metrics):
         return True

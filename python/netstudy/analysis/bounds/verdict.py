@@ -158,8 +158,8 @@ class _Rule:
         return one
 
     def _is_held_longer(self, resource: Resource, place: int) -> bool:
-        """Whether work holds a slot for longer than at the least load: it waits while it holds
-        it."""
+        """True if a unit of work holds the slot for longer than at the least load. The additional
+        time is a wait for another resource."""
         before, now = (self._demand(resource, each) for each in (0, place))
         return before is not None and now is not None and now > before * self._most
 
@@ -168,8 +168,8 @@ class _Rule:
         return 1 + (self.noise_pct + _PROPORTION) / 100
 
     def _is_idle_use(self, resource: Resource, first: int, last: int) -> bool:
-        """Whether the resource is used much more for each unit of work at the first of two levels,
-        which has less throughput."""
+        """True if a unit of work uses much more of the resource at the first of two levels, and the
+        first level has less throughput."""
         before, after = (self._demand(resource, place) for place in (first, last))
         less, more = self.levels[first].throughput, self.levels[last].throughput
         if not before or not after:
@@ -194,7 +194,7 @@ class _Rule:
         seen, first = self.levels[place], self.levels[0]
         found: list[Candidate] = []
         if seen.cycle is not None and first.cycle is not None:
-            # As many cycles a second as N / (R + Z), R being the response time at the least load.
+            # The bound is N / (R + Z), with the response time R of the least load.
             share = first.cycle.length_s / seen.cycle.length_s
             found.append(self._of_load(f"number of {seen.cycle.noun}", share, seen))
         elif seen.offered and seen.throughput > 0:
@@ -247,7 +247,7 @@ class _Rule:
         return "open", [], None
 
     def _is_proportional_next(self, place: int) -> bool:
-        """Whether the next level is in proportion to this one."""
+        """True if throughput grows in proportion to the load up to the next level."""
         if place + 1 >= len(self.levels):
             return False
         here, there = self.levels[place], self.levels[place + 1]

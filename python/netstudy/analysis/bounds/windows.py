@@ -19,14 +19,14 @@ without queues. Below it, senders wait for a window that a queue in front of a f
 
 
 def can_limit(row: CellRow, part: Part) -> bool:
-    """Whether the throughput of a cell is near enough to the bound of a window that senders wait
+    """True if the throughput of a cell is near enough to the bound of a window that senders wait
     for."""
     share = share_of_bound(row, part)
     return share is None or share >= _LEAST
 
 
 def is_tied(row: CellRow, part: Part, near_pct: float) -> bool:
-    """Whether the window bounds throughput as closely as a resource that is full: senders wait for
+    """True if the window bounds throughput as closely as a resource that is full: senders wait for
     it all the time, and no queue in front of the resource is needed to explain that."""
     share = share_of_bound(row, part)
     usable = 1.0 if row.runs[0].record.mode is not None else _USABLE

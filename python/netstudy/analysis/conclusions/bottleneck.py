@@ -48,7 +48,7 @@ class Span:
 
     @property
     def is_open(self) -> bool:
-        """Whether the limit is not decided."""
+        """True if the limit is not decided."""
         return self.first.cause == "open"
 
     def share(self, key: Hashable) -> list[Candidate]:
@@ -111,7 +111,7 @@ class Bottlenecks(Drawn[Bottleneck]):
 
     @property
     def is_open(self) -> bool:
-        """Whether it is decided at no setting."""
+        """True if the limit is decided at no setting."""
         return all(span.is_open for one in self.limits for span in one.spans)
 
     def claims(self) -> tuple[Claim, ...]:

@@ -7,6 +7,22 @@ from dataclasses import dataclass
 PHASES = "procedure: {warmup: 500 ms, measure: 1 s}\nreplicates: 3\nnoise: 3 %\n"
 
 
+def tiers(database_cpus: int) -> str:
+    """The hosts of a brokerage, and the beginning of its workload."""
+    return f"""\
+    load: {{profile: load-client}}
+    app: {{profile: host-1g, cpus: 4}}
+    db: {{profile: host-1g, cpus: {database_cpus}}}
+  links:
+    - {{between: [load, app], rate: 1 Gbit/s}}
+    - {{between: [app, db], rate: 1 Gbit/s}}
+workload:
+  transactions:
+    application: brokerage
+    mix: standard
+"""
+
+
 @dataclass(frozen=True)
 class Limit:
     """A study, and what limits throughput in it."""
@@ -101,16 +117,9 @@ noise: 3 %
 factors: {users: [1, 8, 16]}
 topology:
   hosts:
-    load: {profile: load-client}
-    app: {profile: host-1g, cpus: 4}
-    db: {profile: host-1g, cpus: 4}
-  links:
-    - {between: [load, app], rate: 1 Gbit/s}
-    - {between: [app, db], rate: 1 Gbit/s}
-workload:
-  transactions:
-    application: brokerage
-    mix: standard
+"""
+        + tiers(4)
+        + """\
     closed: {users: "${users}", think: 0 ms}
     statistics: 1 s
     threads: 3
@@ -224,16 +233,9 @@ noise: 3 %
 factors: {users: [2, 4]}
 topology:
   hosts:
-    load: {profile: load-client}
-    app: {profile: host-1g, cpus: 4}
-    db: {profile: host-1g, cpus: 4}
-  links:
-    - {between: [load, app], rate: 1 Gbit/s}
-    - {between: [app, db], rate: 1 Gbit/s}
-workload:
-  transactions:
-    application: brokerage
-    mix: standard
+"""
+        + tiers(4)
+        + """\
     closed: {users: "${users}", think: 400 ms}
     statistics: 1 s
     costs: {app_cpu: 2 ms, database_cpu: 1 ms}
@@ -250,16 +252,9 @@ noise: 3 %
 factors: {users: [1, 16, 32]}
 topology:
   hosts:
-    load: {profile: load-client}
-    app: {profile: host-1g, cpus: 4}
-    db: {profile: host-1g, cpus: 1}
-  links:
-    - {between: [load, app], rate: 1 Gbit/s}
-    - {between: [app, db], rate: 1 Gbit/s}
-workload:
-  transactions:
-    application: brokerage
-    mix: standard
+"""
+        + tiers(1)
+        + """\
     closed: {users: "${users}", think: 0 ms}
     statistics: 1 s
     costs: {app_cpu: 500 us, database_cpu: 10 ms, database_slots: 8}

@@ -1050,6 +1050,9 @@ class Run(Wire):
     phases: tuple[Phase, ...]
     """In order; one of them is the measuring phase. Empty if the phases are not known."""
     instruments: tuple[Instrument, ...] = ()
+    trace: bool = False
+    """The simulator traces where the time of each unit of work goes. Real testbeds ignore it, since
+    they always measure what they can."""
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
         """The end condition of the first phase of a kind; None: there is no such phase, or it has
@@ -1172,6 +1175,8 @@ class ConnectionSamples(Wire):
     timer_ns: tuple[int | None, ...] | None = None
     """A retransmission timeout or a tail loss probe ended the wait, which counts from when its
     timer was armed."""
+    last: tuple[int, ...] | None = None
+    """Incast only: number of iterations whose last byte arrived on this connection."""
 
 
 class TransferSamples(Wire):
@@ -1311,6 +1316,92 @@ class StatisticsSamples(Wire):
     versions that did not count them."""
 
 
+Reason = Literal[
+    "own", "peer-window", "own-buffer", "congestion-window", "recovery", "own-interface"
+]
+"""Why something had to happen before the last byte of a unit of work could be sent. `own`: the
+bytes of the unit itself. `peer-window`, `own-buffer`, `congestion-window`: that window had no room
+until an acknowledgment arrived. `recovery`: the bytes were sent again. `own-interface`: earlier
+bytes of the connection had to leave the host (TCP small queues)."""
+Place = Literal[
+    "application",
+    "cpu",
+    "memory-bus",
+    "io-bus",
+    "disk",
+    "database-hold",
+    "cpu-queue",
+    "memory-bus-queue",
+    "io-bus-queue",
+    "disk-queue",
+    "queue",
+    "pause",
+    "thread",
+    "pool",
+    "database-slot",
+    "connection",
+    "host-latency",
+    "interrupt",
+    "packet-rate-sending",
+    "packet-rate-receiving",
+    "serialization",
+    "switch-latency",
+    "propagation",
+    "retransmission-timer",
+    "probe-timer",
+    "reordering-timer",
+    "window-probe-timer",
+    "delayed-ack-timer",
+    "think",
+    "generator",
+    "not-known",
+]
+"""Where time passed. The queues are waits for the CPU, bus, disk or port that is named. `pause`:
+the port was paused (IEEE 802.3x). `thread`, `pool`, `database-slot`, `connection`: the wait until a
+thread, a connection to the database, a slot of the database, or the connection of the request was
+free. `database-hold`: a request of the database waited for logs and locks. `interrupt`: the
+interface delayed its interrupt. `generator`: the load generator spaced its requests, or was late.
+`not-known`: real testbeds only."""
+
+
+class TimeAccount(Wire):
+    """Where the time of units of work went: the sums of the parts of their times.
+
+    A part is a reason and a place. In the view `journey`, a wait in a queue is a part. In the view
+    `cause`, the work of those in front stands for the wait. The parts of each unit add up to its
+    time in both views; of a real testbed, each part has bounds.
+    """
+
+    view: Literal["journey", "cause"]
+    group: Literal["all", "middle", "slowest", "worst", "median-member"]
+    """`all`: every unit of the measuring phase. `middle`: the middle tenth by their times.
+    `slowest`: the slowest 2 %, at least one. `worst`: the slowest one. `median-member`: for each
+    iteration, the connection whose response was complete when half of the others were; its time is
+    from the start of the iteration to its own last byte. Where a run has very many units, `middle`
+    and `slowest` are chosen from every second unit, every fourth, and so on."""
+    unit: Literal["iteration", "transfer", "request", "transaction", "interval"]
+    """`interval`: about 100 ms of an unsized stream, between two arrivals."""
+    units: int
+    """Number of units in the group."""
+    whole_ps: int
+    """Sum of their times."""
+    number: int | None = None
+    """Group `worst`: the number of the unit in the measuring phase, from 1."""
+    connection: int | None = None
+    """Group `worst`: the connection whose last byte ended the unit, as a row of
+    ConnectionSamples."""
+    reason: tuple[Reason, ...]
+    place: tuple[Place, ...]
+    node: tuple[str, ...]
+    """The host, zone or switch of each place; of a link or port, the sending node. Empty: none."""
+    to: tuple[str, ...]
+    """Of a link, a port or an interface: the node at the other end. Empty: none."""
+    low_ps: tuple[int, ...]
+    """Lower bound of each part, summed over the units."""
+    high_ps: tuple[int, ...] | None = None
+    """Upper bound of each part; None: equal to `low_ps`, the parts are exact."""
+
+
 class Samples(Wire):
     """Samples of the measuring phase: tables with one column per quantity."""
 
@@ -1322,6 +1413,8 @@ class Samples(Wire):
     transaction: TransactionSamples | None = None
     error: TransactionErrors | None = None
     statistics: StatisticsSamples | None = None
+    time: tuple[TimeAccount, ...] = ()
+    """Where the time of units of work went. Empty: the run was not traced."""
 
 
 SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {

@@ -14,6 +14,7 @@ mod snmp_plan;
 mod spans;
 mod stations;
 mod switch_plan;
+mod time_account;
 mod transactions;
 
 pub use agent::{
@@ -52,6 +53,7 @@ pub use switch_plan::{
     SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
     SwitchRecordSchema, SwitchSampling,
 };
+pub use time_account::{Place, Reason, TimeAccount, TimeGroup, TimeView, UnitKind};
 pub use transactions::{
     Application, Arrivals, Costs, Database, ExistingDatabase, HttpMethod, HttpRequest, Load,
     Medium, Operation, PasswordSource, StatisticsSamples, TierRoles, TransactionErrors,

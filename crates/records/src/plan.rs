@@ -54,6 +54,10 @@ pub struct Run {
     /// without any instrument.
     #[serde(default)]
     pub instruments: Vec<Instrument>,
+    /// Whether the simulator traces where the time of each unit of work goes. Other testbeds always
+    /// measure what they can.
+    #[serde(default)]
+    pub trace: bool,
 }
 
 /// A graph of hosts, zones and switches.

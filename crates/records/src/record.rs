@@ -3,7 +3,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    InstrumentKind, PhaseKind, StatisticsSamples, TransactionErrors, TransactionSamples, Treatment,
+    InstrumentKind, PhaseKind, StatisticsSamples, TimeAccount, TransactionErrors,
+    TransactionSamples, Treatment,
 };
 
 /// The schema that this engine writes.
@@ -182,6 +183,9 @@ pub struct Samples {
     /// One row per generator and interval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub statistics: Option<StatisticsSamples>,
+    /// Where the time of units of work went. Empty: the run was not traced.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub time: Vec<TimeAccount>,
 }
 
 /// One value per iteration of the measuring phase.
@@ -253,6 +257,9 @@ pub struct ConnectionSamples {
     /// timer was armed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timer_ns: Option<Times>,
+    /// Incast only: number of iterations whose last byte arrived on this connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last: Option<Vec<u64>>,
 }
 
 /// A time for each connection; none: it could not be read, for example because the connection was

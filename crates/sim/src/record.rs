@@ -220,6 +220,7 @@ fn connections(
         recovery_ns: time_ns(Standing::Recovery),
         own_interface_ns: time_ns(Standing::OwnInterface),
         timer_ns: time_ns(Standing::Timer),
+        last: None,
     }
 }
 

@@ -111,6 +111,7 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
         probe: None,
         phases: vec![phase(PhaseKind::Measure, 1)],
         instruments: Vec::new(),
+        trace: false,
     }
 }
 

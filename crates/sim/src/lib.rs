@@ -22,6 +22,7 @@
 #[cfg(test)]
 extern crate self as netstudy_sim;
 
+mod account;
 mod applications;
 mod counters;
 mod end_index;

@@ -254,6 +254,22 @@ impl Wiring {
         }
     }
 
+    /// The node of a member.
+    pub(crate) fn node_of(&self, member: usize) -> usize {
+        self.members[member].side.node
+    }
+
+    /// For each end of a link, by number: the node there.
+    pub(crate) fn nodes_of_links(&self) -> Vec<usize> {
+        let ends = (0..self.topology.cables().len())
+            .flat_map(|cable| [0, 1].map(|end| CableEnd { cable, end }));
+        let node = |at| match self.topology.attachment(at) {
+            Attachment::Interface(interface) => self.topology.interfaces()[interface].host,
+            Attachment::SwitchPort { switch, .. } => self.topology.switches()[switch].node,
+        };
+        ends.map(node).collect()
+    }
+
     /// The name of a member's node.
     pub(crate) fn name_of(&self, member: usize) -> &str {
         &self.topology.nodes()[self.members[member].side.node].name

@@ -26,7 +26,7 @@ pub use congestion::{
     Acked, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
 };
 pub use counters::Counters;
-pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, SenderTimes, Standing, State};
+pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, SenderTimes, Standing, State, Timers};
 pub use jiffies::Jiffies;
 pub use linux_2_6_18::bic::Bic;
 pub use reassembly::{Range, Reassembly};

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 
 use netstudy_units::{Duration, Time};
 
-use crate::{Action, Owed, Traffic};
+use crate::{Action, Because, Owed, Traffic};
 
 /// Any [`Traffic`], behind a dynamic interface with the same methods.
 pub trait Application {
@@ -28,6 +28,10 @@ pub trait Application {
     fn receiving(&self, connection: u32) -> Duration;
     /// [`Traffic::owed`].
     fn owed(&self, connection: u32, received: u64) -> Option<Owed>;
+    /// [`Traffic::because`].
+    fn because(&self, connection: u32) -> Because;
+    /// [`Traffic::working_since`].
+    fn working_since(&self) -> Time;
 }
 
 impl Traffic for Box<dyn Application> {
@@ -68,6 +72,14 @@ impl Traffic for Box<dyn Application> {
 
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         (**self).owed(connection, received)
+    }
+
+    fn because(&self, connection: u32) -> Because {
+        (**self).because(connection)
+    }
+
+    fn working_since(&self) -> Time {
+        (**self).working_since()
     }
 }
 
@@ -110,5 +122,13 @@ impl<T: Traffic> Application for T {
 
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         Traffic::owed(self, connection, received)
+    }
+
+    fn because(&self, connection: u32) -> Because {
+        Traffic::because(self, connection)
+    }
+
+    fn working_since(&self) -> Time {
+        Traffic::working_since(self)
     }
 }

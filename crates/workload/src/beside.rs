@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
-use crate::{Action, Owed, Sample, Traffic};
+use crate::{Action, Because, Owed, Sample, Traffic};
 
 /// An application that has no phases of its own, and rests between the phases of another
 /// application.
@@ -286,5 +286,16 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
             None => self.workload.owed(connection, received),
             Some(own) => self.companion.owed(own, received),
         }
+    }
+
+    fn because(&self, connection: u32) -> Because {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.because(connection),
+            Some(own) => self.companion.because(own),
+        }
+    }
+
+    fn working_since(&self) -> Time {
+        self.workload.working_since().min(self.companion.working_since())
     }
 }

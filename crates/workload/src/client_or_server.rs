@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 
-use crate::{Action, Owed, Traffic};
+use crate::{Action, Because, Owed, Traffic};
 
 /// The application of a host: a client or a server.
 #[derive(Clone, Debug)]
@@ -69,5 +69,13 @@ impl<C: Traffic, S: Traffic> Traffic for ClientOrServer<C, S> {
 
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         either!(self, app => app.owed(connection, received))
+    }
+
+    fn because(&self, connection: u32) -> Because {
+        either!(self, app => app.because(connection))
+    }
+
+    fn working_since(&self) -> Time {
+        either!(self, app => app.working_since())
     }
 }

@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 use netstudy_units::{Duration, Time};
 
 use crate::client_or_server::ClientOrServer;
-use crate::traffic::{Action, Owed, Sample, Traffic};
+use crate::traffic::{Action, Because, Owed, Sample, Traffic, Wait};
 
 /// Configuration of a synchronized read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -304,6 +304,16 @@ impl Traffic for IncastClient {
         }
         let connection = self.reads.poll_request(now)?;
         Some(Action::Write { connection, bytes: self.request_bytes })
+    }
+
+    fn because(&self, _connection: u32) -> Because {
+        // The first request follows the end of the iteration before it.
+        let is_first = self.reads.asked == 1;
+        if is_first { Because::HeardLast(Wait::Schedule) } else { Because::Scheduled }
+    }
+
+    fn working_since(&self) -> Time {
+        self.reads.started
     }
 
     fn opened(&mut self, now: Time, _connection: u32) -> bool {

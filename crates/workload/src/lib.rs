@@ -22,7 +22,7 @@ pub use client_or_server::ClientOrServer;
 pub use incast::{Delays, IncastConfig, IncastHost};
 pub use phases::{Phases, Until};
 pub use request::{Probe, RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
-pub use traffic::{Action, Owed, Sample, Traffic};
+pub use traffic::{Action, Because, Owed, Sample, Traffic, Wait};
 pub use transfer::{
     Direction, TransferClient, TransferConfig, TransferServer, TransferShape, TransferSize,
 };

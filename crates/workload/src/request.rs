@@ -15,7 +15,7 @@ use netstudy_units::{Duration, Time};
 use crate::beside::Companion;
 use crate::outbox::Outbox;
 use crate::phases::{Limit, Next, Phases, Sequence, Turn};
-use crate::{Action, Owed, Sample, Traffic};
+use crate::{Action, Because, Owed, Sample, Traffic, Wait};
 
 /// When a connection's requests are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +221,20 @@ impl Requests {
         answers > 0
     }
 
+    /// What a request follows.
+    const fn because(&self) -> Because {
+        match self.schedule {
+            Schedule::Closed { .. } => Because::Heard(Wait::Think),
+            Schedule::Every(_) => Because::Scheduled,
+        }
+    }
+
+    /// When the oldest unanswered request was due.
+    fn asking_since(&self) -> Time {
+        let oldest = self.lines.iter().filter_map(|line| line.asked.front());
+        oldest.min().copied().unwrap_or(Time::NEVER)
+    }
+
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         let asked = &self.lines[connection as usize].asked;
         let bytes = self.shape.response_bytes;
@@ -338,6 +352,14 @@ impl Traffic for RequestClient {
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         self.requests.owed(connection, received)
     }
+
+    fn because(&self, _connection: u32) -> Because {
+        self.requests.because()
+    }
+
+    fn working_since(&self) -> Time {
+        self.requests.asking_since()
+    }
 }
 
 /// The server: answers each complete request at once.
@@ -425,6 +447,14 @@ impl Traffic for Probe {
 
     fn owed(&self, connection: u32, received: u64) -> Option<Owed> {
         self.requests.owed(connection, received)
+    }
+
+    fn because(&self, _connection: u32) -> Because {
+        self.requests.because()
+    }
+
+    fn working_since(&self) -> Time {
+        self.requests.asking_since()
     }
 }
 

@@ -47,6 +47,22 @@ pub enum Action {
     Hold,
 }
 
+impl Action {
+    /// The connection on which the action calls its socket; none: it reports to the driver.
+    #[must_use]
+    pub const fn connection(&self) -> Option<u32> {
+        match *self {
+            Self::Open { connection }
+            | Self::Write { connection, .. }
+            | Self::Read { connection }
+            | Self::Close { connection } => Some(connection),
+            Self::Begin | Self::Sample(_) | Self::Over | Self::End | Self::Ready | Self::Hold => {
+                None
+            }
+        }
+    }
+}
+
 /// A completed unit of work with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sample {
@@ -91,6 +107,28 @@ pub enum Sample {
         /// When the last byte of the response had arrived.
         ended: Time,
     },
+}
+
+/// What an action on a connection follows: for accounts of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Because {
+    /// The last event of which the application heard on this connection, and then this wait.
+    Heard(Wait),
+    /// The last event of which the application heard on any connection, and then this wait.
+    HeardLast(Wait),
+    /// Only the application's schedule.
+    Scheduled,
+}
+
+/// What an application waits for between an event and its action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Its own work, such as the delay of an answer.
+    Application,
+    /// A user thinks, or a client pauses.
+    Think,
+    /// The time that the schedule of the load sets.
+    Schedule,
 }
 
 /// The message that a peer is sending or must send, and how much of it is missing.
@@ -149,6 +187,16 @@ pub trait Traffic {
     /// after [`Action::Read`].
     fn unread(&self, _connection: u32) -> u64 {
         0
+    }
+
+    /// What the action that [`Self::poll`] has just returned for a connection follows.
+    fn because(&self, _connection: u32) -> Because {
+        Because::Heard(Wait::Application)
+    }
+
+    /// Start of the oldest unit of work that is under way; [`Time::NEVER`] if there is none.
+    fn working_since(&self) -> Time {
+        Time::NEVER
     }
 
     /// Time of the next action; [`Time::NEVER`] if there is none.

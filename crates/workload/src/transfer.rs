@@ -15,7 +15,7 @@ use netstudy_units::{Duration, Time};
 
 use crate::outbox::Outbox;
 use crate::phases::{Limit, Next, Phases, Sequence, Turn, Until};
-use crate::{Action, Owed, Sample, Traffic};
+use crate::{Action, Because, Owed, Sample, Traffic, Wait};
 
 /// Direction of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -425,6 +425,20 @@ impl TransferClient {
 impl Traffic for TransferClient {
     /// Acknowledgments are needed to count the bytes of a stream when its time is over.
     const HEARS_ACKNOWLEDGMENTS: bool = true;
+
+    fn because(&self, _connection: u32) -> Because {
+        Because::Heard(Wait::Think)
+    }
+
+    /// Streams are no units of work, since they may last for the whole phase.
+    fn working_since(&self) -> Time {
+        let is_unit = !self.config.shape.is_stream();
+        let started = self.flows.iter().filter_map(|flow| match flow.state {
+            State::Busy { started, .. } if is_unit => Some(started),
+            _ => None,
+        });
+        started.min().unwrap_or(Time::NEVER)
+    }
 
     fn next_action(&self) -> Time {
         self.outbox.due().min(self.wake)

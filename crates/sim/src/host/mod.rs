@@ -10,10 +10,12 @@ pub(crate) mod permits;
 pub(crate) mod stations;
 
 use netstudy_fabric::Schedule;
-use netstudy_tcp::{Counters, Endpoint, Outlet, Segment, State};
+use netstudy_records::{Place, UnitKind};
+use netstudy_tcp::{Counters, Endpoint, Outlet, Segment, Standing, State};
 use netstudy_units::Time;
-use netstudy_workload::{Action, Traffic};
+use netstudy_workload::{Action, Sample, Traffic};
 
+use crate::account::{Fired, Trace};
 use crate::end_index::EndIndex;
 use crate::measure::readings::Reading;
 use crate::measure::{Measure, Rare};
@@ -87,6 +89,14 @@ struct Past {
 pub(crate) trait Network<T>: Sized {
     /// What the network stores about each host.
     type Line;
+
+    /// Whether the time of units of work is traced.
+    const ACCOUNTS: bool = false;
+
+    /// The trace of time, if [`Self::ACCOUNTS`].
+    fn trace(&mut self) -> &mut Trace {
+        unreachable!("only a network with accounts has a trace of time")
+    }
 
     /// Sends, at time `now`, a segment from the connection end `from` on `host`. The segment is
     /// dropped if the host's queue is full. If the arrival time is already known, the network may
@@ -312,6 +322,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.hosts[host].ends[number as usize]
     }
 
+    /// Start of the oldest unit of work that is under way.
+    pub(crate) fn working_since(&self) -> Time {
+        let each = self.hosts.iter().map(|host| host.app.working_since());
+        each.min().unwrap_or(Time::NEVER)
+    }
+
     /// Bytes that applications still expect from their peers on the first `connections`
     /// connections.
     pub(crate) fn owed_bytes(&self, connections: usize) -> u64 {
@@ -356,6 +372,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             return;
         }
         let end = &mut self.ends[to.index()];
+        if Self::accounts(network) {
+            network.trace().arrive(end.tcp.noted_standing());
+        }
         let before = end.tcp.bytes_received();
         if !end.tcp.handle_predicted(now, segment) {
             self.receive_any(network, now, host, to, segment);
@@ -363,6 +382,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
         let is_due = self.hosts[host].take_data(now, end, before);
         let ack = end.tcp.poll_ack(now);
+        self.tell_trace(network, host, to, before);
         if is_due {
             self.again().retime_application(host);
         }
@@ -370,7 +390,31 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             let ack = self.stamped(to, ack);
             network.send(self, now, host, to, ack);
         } else {
-            self.lower_timer(to);
+            self.settle(network, to);
+        }
+    }
+
+    /// Whether the time of units of work is traced; known when the program is compiled.
+    const fn accounts<W: Network<T, Line = N>>(_network: &W) -> bool {
+        W::ACCOUNTS
+    }
+
+    /// Tells the trace of data that has arrived at an end; `before` is the number of bytes that had
+    /// arrived earlier.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn tell_trace<W: Network<T, Line = N>>(
+        &mut self,
+        network: &mut W,
+        host: usize,
+        to: EndIndex,
+        before: u64,
+    ) {
+        if W::ACCOUNTS && self.ends[to.index()].tcp.bytes_received() > before {
+            let trace = network.trace();
+            trace.hear(to, host);
+            if self.shared.measure.is_measuring() {
+                trace.stream(to);
+            }
         }
     }
 
@@ -391,9 +435,13 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         // The application learns of the opening before it gets data, because it accepts data
         // only on a connection that it knows to be open.
         if end.tcp.state() != state {
+            if Self::accounts(network) {
+                network.trace().hear(to, host);
+            }
             self.again().tell_state(now, to, state);
         }
         if segment.len > 0 {
+            self.tell_trace(network, host, to, before);
             let end = &mut self.ends[to.index()];
             if self.hosts[host].take_data(now, end, before) {
                 self.again().retime_application(host);
@@ -449,6 +497,15 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     }
 
     // ---- timers
+
+    /// Handles the end of an event at an end of a connection.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn settle<W: Network<T, Line = N>>(&mut self, network: &mut W, index: EndIndex) {
+        if W::ACCOUNTS {
+            network.trace().set_timers(index, self.tcp(index).timers());
+        }
+        self.lower_timer(index);
+    }
 
     /// Updates the timers, because the end's next timeout may now be due earlier.
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -551,8 +608,25 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         let armed_at = tcp.timer_armed_at();
         let counted = |tcp: &Endpoint| (tcp.counters().timeouts, tcp.counters().loss_probes);
         let before = counted(tcp);
+        let (timers, standing) = (tcp.timers(), tcp.noted_standing());
         tcp.handle_timeout(due);
         let after = counted(tcp);
+        if Self::accounts(network) {
+            let sender = match (after.0 > before.0, after.1 > before.1) {
+                (true, _) => Place::RetransmissionTimer,
+                (false, true) => Place::ProbeTimer,
+                _ if standing == Standing::PeerWindow => Place::WindowProbeTimer,
+                _ => Place::ReorderingTimer,
+            };
+            let fired = if timers.sender_fires <= due {
+                Fired::Sender(sender)
+            } else if timers.room <= due {
+                Fired::Room
+            } else {
+                Fired::Acknowledgment
+            };
+            network.trace().fire(index, due, fired, standing);
+        }
         if after.0 > before.0 {
             self.measure().count(due, Rare::Timeout(index));
         }
@@ -576,10 +650,19 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     fn act(&mut self, network: &mut impl Network<T, Line = N>, host: usize, now: Time) {
         while let Some(action) = self.hosts[host].app.poll(now) {
             let end = |number: u32| self.hosts[host].ends[number as usize];
+            if let Some(connection) = action.connection()
+                && Self::accounts(network)
+            {
+                let because = self.hosts[host].app.because(connection);
+                network.trace().act(now, host, end(connection), because);
+            }
             let index = match action {
                 Action::Open { connection } => {
                     let index = end(connection);
                     if T::REOPENS {
+                        if Self::accounts(network) {
+                            network.trace().reopen(index);
+                        }
                         self.again().open(index);
                     }
                     index
@@ -606,6 +689,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 | Action::Hold
                 | Action::Ready
                 | Action::Sample(_) => {
+                    if let Action::Sample(sample) = action
+                        && Self::accounts(network)
+                    {
+                        self.end_unit(network.trace(), host, sample);
+                    }
                     self.shared.measure.note(now, host, action);
                     continue;
                 }
@@ -616,6 +704,27 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
         let host = &mut self.hosts[host];
         host.timers.set(APPLICATION, host.app.next_action());
+    }
+
+    /// Adds the unit of work that has just ended at a host to the trace, if the measurement counts it.
+    #[cold]
+    fn end_unit(&mut self, trace: &mut Trace, host: usize, sample: Sample) {
+        if !self.shared.measure.counts(sample) {
+            return;
+        }
+        let end = |connection: u32| self.hosts[host].ends[connection as usize];
+        match sample {
+            Sample::Iteration { started, .. } => {
+                trace.end_iteration(started, self.hosts[host].ends.clone());
+            }
+            Sample::Transfer { connection, started, .. } => {
+                trace.end_unit(UnitKind::Transfer, started, end(connection));
+            }
+            Sample::Request { connection, intended, .. } => {
+                trace.end_unit(UnitKind::Request, intended, end(connection));
+            }
+            Sample::LogIn { .. } => {}
+        }
     }
 
     /// Makes an end ready to open its next connection, or to listen for it. Packets of the previous
@@ -663,7 +772,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if end.tcp.has_only_acks() {
             let ack = end.tcp.poll_ack(now);
             end.tcp.note_standing(now);
-            self.lower_timer(from);
+            self.settle(network, from);
             if let Some(ack) = ack {
                 let ack = self.stamped(from, ack);
                 network.send(self, now, host, from, ack);
@@ -683,7 +792,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         };
         if is_done {
             end.tcp.note_standing(now);
-            self.lower_timer(from);
+            self.settle(network, from);
         } else {
             self.again().pump_fully(network, now, host, from);
         }
@@ -703,7 +812,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             && self.send_held_news(network, now, host, from)
         {
             self.end(from).tcp.note_standing(now);
-            self.lower_timer(from);
+            self.settle(network, from);
             return;
         }
         // Retransmissions are counted as the difference of a counter, because code that records
@@ -722,7 +831,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.measure().count(now, Rare::Retransmissions(from, again));
         }
         self.end(from).tcp.note_standing(now);
-        self.lower_timer(from);
+        self.settle(network, from);
     }
 
     /// Sends new data of an end that may have only a few segments in the host's queue (TSQ).

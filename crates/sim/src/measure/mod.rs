@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use netstudy_records::PhaseKind;
 use netstudy_tcp::SenderTimes;
 use netstudy_units::{Duration, Time};
-use netstudy_workload::Action;
+use netstudy_workload::{Action, Sample};
 
 use crate::end_index::EndIndex;
 use crate::phases::PhasePlan;
@@ -212,6 +212,20 @@ impl Measure {
     /// Records an action that a host's application reports at `now`.
     pub(crate) fn note(&mut self, now: Time, host: usize, action: Action) {
         self.mark(now, host, Mark::Noted(action));
+    }
+
+    /// True during the measuring phase.
+    pub(crate) fn is_measuring(&self) -> bool {
+        self.stage == Stage::Measure
+    }
+
+    /// True if the measuring phase, which must go on, counts this sample.
+    pub(crate) fn counts(&self, sample: Sample) -> bool {
+        match sample {
+            _ if !self.is_measuring() => false,
+            Sample::Request { intended, .. } => intended >= self.start_of_measure(),
+            _ => true,
+        }
     }
 
     fn mark(&mut self, at: Time, host: usize, mark: Mark) {

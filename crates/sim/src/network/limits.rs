@@ -24,6 +24,11 @@ pub(crate) trait Limits {
 
     /// Records that the CPU has handled the frame at `at`.
     fn ends(&mut self, at: Time);
+
+    /// When the interface has taken in the last frame; zero if it takes no time.
+    fn taken_in_at(&self) -> Time {
+        Time::ZERO
+    }
 }
 
 /// No limits.
@@ -101,6 +106,10 @@ impl Limits for Limited {
     fn ends(&mut self, at: Time) {
         self.ring.push_back(at);
     }
+
+    fn taken_in_at(&self) -> Time {
+        self.taken_in_at
+    }
 }
 
 impl Limited {
@@ -148,5 +157,9 @@ impl Limits for Stationed {
 
     fn ends(&mut self, at: Time) {
         self.0.ends(at);
+    }
+
+    fn taken_in_at(&self) -> Time {
+        self.0.taken_in_at()
     }
 }

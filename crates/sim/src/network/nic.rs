@@ -8,6 +8,7 @@ use netstudy_units::{Duration, Serializer, Time};
 use super::frame::Frame;
 use super::jitter::ReceiveJitter;
 use super::limits::{Limits, Unlimited};
+use crate::account::ReceiveTimes;
 use crate::end_index::EndIndex;
 use crate::snapshot::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
@@ -94,6 +95,11 @@ impl<L: Limits> Nic<L> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn free_at(&self) -> Time {
         self.transmitter.free_at()
+    }
+
+    /// When the interface has taken in the last frame, and when the CPU has handled it.
+    pub(crate) fn receive_times(&self) -> ReceiveTimes {
+        ReceiveTimes { taken_in_at: self.limits.taken_in_at(), cpu_free_at: self.cpu_free_at }
     }
 
     /// Counters. The sent frames are all frames accepted so far. Received frames are not counted

@@ -1,8 +1,10 @@
-//! Trace points of frames, for tests that compare the closed form with the event-driven simulation.
+//! What a network reports while it runs: trace points of frames, for tests that compare the closed
+//! form with the event-driven simulation, and the nodes of a trace of time.
 
 use netstudy_units::Time;
 
 use super::frame::Frame;
+use crate::account::Trace;
 
 /// An event in the life of a frame. Switch ports are numbered consecutively over all switches. A
 /// host is identified by the number of its port (star) or of its interface (other networks).
@@ -24,17 +26,38 @@ pub(crate) enum TracePoint {
 pub(crate) trait Tracer {
     /// Whether trace points are reported.
     const TRACES: bool = true;
+    /// Whether the time of units of work is traced. Only event-driven networks can do this.
+    const ACCOUNTS: bool = false;
 
     /// Reports that the frame is at `point` at the time `at`, which may be ahead of the clock.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn note(&mut self, _point: TracePoint, _at: Time, _frame: &Frame) {}
+
+    /// The trace of time, if [`Self::ACCOUNTS`].
+    fn trace(&mut self) -> &mut Trace {
+        unreachable!("only a tracer with accounts has a trace of time")
+    }
 }
 
 impl<O: Tracer> Tracer for &mut O {
     const TRACES: bool = O::TRACES;
+    const ACCOUNTS: bool = O::ACCOUNTS;
 
     fn note(&mut self, point: TracePoint, at: Time, frame: &Frame) {
         (**self).note(point, at, frame);
+    }
+
+    fn trace(&mut self) -> &mut Trace {
+        (**self).trace()
+    }
+}
+
+impl Tracer for Trace {
+    const TRACES: bool = false;
+    const ACCOUNTS: bool = true;
+
+    fn trace(&mut self) -> &mut Trace {
+        self
     }
 }
 

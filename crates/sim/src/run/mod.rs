@@ -8,6 +8,7 @@ use netstudy_records as records;
 use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Samples, Until};
 use netstudy_workload::Traffic;
 
+use crate::account::{Accounts, Trace};
 use crate::applications::{self, Cast};
 use crate::host::Population;
 use crate::laws;
@@ -79,7 +80,7 @@ pub(crate) fn carry_out(
     wiring.file_connections = cast.file_connections();
     // The closed form is faster and gives the same results.
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
-    let form = if star.is_some() { Mode::ClosedForm } else { Mode::PerHop };
+    let form = if star.is_some() && !run.trace { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);
     let setting = Setting {
         run,
@@ -135,11 +136,11 @@ impl Setting<'_> {
         progress: &mut dyn Progress,
         add: impl FnOnce(&Outcome, &mut Samples, &mut Vec<Check>),
     ) -> Result<RunRecord, String> {
-        let outcome = match &self.run.probe {
-            None => self.execute(applications, manner, progress)?,
+        let (outcome, accounts) = match &self.run.probe {
+            None => self.execute_any(applications, manner, progress)?,
             Some(probe) => {
                 let probed = applications::probed(probe, &self.phases, self.cast, applications)?;
-                self.execute(probed, manner, progress)?
+                self.execute_any(probed, manner, progress)?
             }
         };
         let Self { run, wiring, cast, mode, .. } = *self;
@@ -151,7 +152,34 @@ impl Setting<'_> {
         checks.extend(laws::switches_conserve(wiring, &outcome));
         let mut samples = record::samples(run, wiring, cast, &outcome);
         add(&outcome, &mut samples, &mut checks);
+        if let Some(accounts) = accounts {
+            checks.push(accounts.add_to(&mut samples));
+        }
         Ok(record::of_outcome(run, wiring, mode, checks, samples, outcome))
+    }
+
+    /// Simulates the run, with a trace of time if the plan asks for it.
+    fn execute_any<T: Traffic + 'static>(
+        &self,
+        applications: Vec<T>,
+        manner: Manner<impl Tracer>,
+        progress: &mut dyn Progress,
+    ) -> Result<(Outcome, Option<Accounts>), String> {
+        if !self.run.trace {
+            return Ok((self.execute(applications, manner, progress)?, None));
+        }
+        let unit = workloads::of(self.run).unit();
+        let of_workload = self.cast.connections.len();
+        let mut trace = Trace::new(self.wiring, self.connections, of_workload, unit);
+        let Manner { mode, all_steps, sends_ahead, .. } = manner;
+        let manner = Manner { mode, all_steps, sends_ahead, tracer: &mut trace };
+        let outcome = if T::REOPENS || T::READS_LATER {
+            self.execute(applications, manner, progress)?
+        } else {
+            // The code of a traced run is compiled only once for all of these.
+            self.execute(workloads::boxed(applications), manner, progress)?
+        };
+        Ok((outcome, Some(Accounts::new(trace, self.run, self.wiring))))
     }
 
     fn execute<T: Traffic>(
@@ -213,6 +241,9 @@ impl<T: Traffic, O: Tracer> Execution<'_, T, O> {
     /// Selects, once per run, the code that is compiled for this kind of network, interface limits
     /// and buffer. So the code for a packet need not check their kinds.
     fn run(self) -> Result<Outcome, String> {
+        if O::ACCOUNTS {
+            return self.by_events::<Stationed>();
+        }
         match (self.star, self.wiring.is_limited()) {
             (Some(star), _) => self.in_closed_form(star),
             (None, _) if T::PREFERS_SMALL_CODE || self.wiring.has_stations() => {

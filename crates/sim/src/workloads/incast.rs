@@ -2,7 +2,7 @@
 
 use netstudy_random::Stream;
 use netstudy_records as records;
-use netstudy_records::{Check, Incast, IterationSamples, Roles, Samples};
+use netstudy_records::{Check, Incast, IterationSamples, Roles, Samples, UnitKind};
 use netstudy_units::Duration;
 use netstudy_workload::{IncastConfig, IncastHost, Until};
 
@@ -27,6 +27,10 @@ impl Workload for Incast {
 
     fn samples_per_count(&self) -> u64 {
         1
+    }
+
+    fn unit(&self) -> UnitKind {
+        UnitKind::Iteration
     }
 
     fn packets_per_sample(&self, run: &records::Run) -> u64 {

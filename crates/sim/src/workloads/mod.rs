@@ -8,7 +8,7 @@ mod transactions;
 mod transfer;
 
 use netstudy_records as records;
-use netstudy_records::{Check, Roles, Samples};
+use netstudy_records::{Check, Roles, Samples, UnitKind};
 use netstudy_tcp::Segment;
 use netstudy_workload::{Application, ClientOrServer, Phases, Traffic, Until};
 
@@ -46,6 +46,9 @@ pub(crate) trait Workload {
     fn works_at(&self, _host: &str) -> bool {
         false
     }
+
+    /// The kind of its units of work.
+    fn unit(&self) -> UnitKind;
 
     /// The workload's conservation law.
     fn check(&self, _run: &records::Run, _cast: &Cast, outcome: &Outcome) -> Check {
@@ -154,7 +157,7 @@ fn clients_and_servers<C, S>(
 /// Boxes the applications, so that the packet path is compiled only once for all workloads with
 /// boxed applications (including probed ones). Meant for workloads with small messages, where most
 /// time is not spent in the packet path.
-fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>> {
+pub(crate) fn boxed<T: Traffic + 'static>(applications: Vec<T>) -> Vec<Box<dyn Application>> {
     applications.into_iter().map(|one| Box::new(one) as Box<dyn Application>).collect()
 }
 

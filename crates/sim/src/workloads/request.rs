@@ -1,7 +1,7 @@
 //! Requests and responses between pairs of clients and servers.
 
 use netstudy_records as records;
-use netstudy_records::{Request, Samples};
+use netstudy_records::{Request, Samples, UnitKind};
 use netstudy_units::Duration;
 use netstudy_workload::{RequestClient, RequestConfig, RequestServer, RequestShape, Schedule};
 
@@ -13,6 +13,10 @@ use crate::wiring::Wiring;
 impl Workload for Request {
     fn cast(&self) -> Result<Cast, String> {
         Cast::of_pairs(&self.roles, self.connections, [true, true])
+    }
+
+    fn unit(&self) -> UnitKind {
+        UnitKind::Request
     }
 
     fn packets_per_sample(&self, run: &records::Run) -> u64 {

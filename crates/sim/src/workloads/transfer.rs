@@ -2,7 +2,7 @@
 
 use netstudy_fabric::topology::Route;
 use netstudy_records as records;
-use netstudy_records::{Check, PhaseKind, Samples, Transfer, TransferSamples, Until};
+use netstudy_records::{Check, PhaseKind, Samples, Transfer, TransferSamples, UnitKind, Until};
 use netstudy_units::Duration;
 use netstudy_workload::ftp::FtpConfig;
 use netstudy_workload::{
@@ -27,6 +27,10 @@ impl Workload for Transfer {
         };
         let cast = Cast::of_pairs(&self.roles, self.flows, [puts, gets])?;
         Ok(if self.ftp.is_some() { cast.with_controls() } else { cast })
+    }
+
+    fn unit(&self) -> UnitKind {
+        if self.size_bytes.is_some() { UnitKind::Transfer } else { UnitKind::Interval }
     }
 
     fn packets_per_sample(&self, run: &records::Run) -> u64 {

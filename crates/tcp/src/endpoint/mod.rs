@@ -68,6 +68,20 @@ pub enum State {
     TimeWait,
 }
 
+/// The timers of an endpoint; [`Time::NEVER`] for those that are not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timers {
+    /// The timer of the sender: of a retransmission, or of a probe.
+    pub sender: Time,
+    /// When it fires: on a tick of the clock.
+    pub sender_fires: Time,
+    /// The timer of a delayed acknowledgment.
+    pub acknowledgment: Time,
+    /// When the host may have room for data that the small queue holds back; in TIME-WAIT, when
+    /// this state ends.
+    pub room: Time,
+}
+
 /// One end of a connection: see the crate's documentation for the order of calls.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "options and what is due are independent")]
@@ -293,6 +307,17 @@ impl Endpoint {
     #[inline]
     pub fn timeout_bound(&self) -> Time {
         self.rto_at.min(self.ack_at).min(self.wake_at)
+    }
+
+    /// The timers that are set.
+    #[must_use]
+    pub fn timers(&self) -> Timers {
+        Timers {
+            sender: self.rto_at,
+            sender_fires: self.rto_due(),
+            acknowledgment: self.ack_at,
+            room: self.wake_at,
+        }
     }
 
     /// Handles the timers due at `now`; [`Self::poll_transmit`] must follow.

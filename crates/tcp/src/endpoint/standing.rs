@@ -177,6 +177,12 @@ impl Endpoint {
         self.clock.note(now, standing);
     }
 
+    /// Why nothing more was sent after the last event.
+    #[must_use]
+    pub const fn noted_standing(&self) -> Standing {
+        self.clock.standing
+    }
+
     /// For how long, from the start of the run to `at`, each reason has kept this endpoint from
     /// sending. `at` may be somewhat earlier than the last event.
     #[must_use]

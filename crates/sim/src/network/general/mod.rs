@@ -43,6 +43,7 @@ use super::frame::Frame;
 use super::limits::Limits;
 use super::nic::judged;
 use super::trace::{TracePoint, Tracer};
+use crate::account::Trace;
 use crate::end_index::EndIndex;
 use crate::host::stations::StationCounters;
 use crate::host::{Hosts, Network};
@@ -143,7 +144,7 @@ pub(crate) struct General<L, O> {
 
 impl<L: Limits, O: Tracer> General<L, O> {
     /// The network of a run. With `all_steps`, every hop is event-driven; the results are the same.
-    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, tracer: O) -> Self {
+    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, mut tracer: O) -> Self {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
         let switches: Box<[_]> = (0..wiring.switches.len())
@@ -169,6 +170,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
             for stage in [Stage::Buses, Stage::Cpus] {
                 sources.extend((0..work.len() as u32).map(|one| Source::Work(one, stage)));
             }
+        }
+        if O::ACCOUNTS {
+            tracer.trace().set_paths_inside(wiring, &hosts_inside);
         }
         Self {
             now: Time::ZERO,
@@ -202,6 +206,10 @@ impl<L: Limits, O: Tracer> General<L, O> {
             // If a switch could not make a step during a pause, the time of this step may be in the
             // past.
             self.now = self.now.max(timer.min(event).min(read));
+            if O::ACCOUNTS && self.tracer.trace().is_full() {
+                let oldest = hosts.working_since().min(self.now);
+                self.tracer.trace().forget(oldest);
+            }
             if timer <= self.now {
                 hosts.measure().check_progress(self.now)?;
                 let now = self.now;
@@ -253,10 +261,15 @@ impl<L: Limits, O: Tracer> General<L, O> {
     fn receive(&mut self, interface: usize, departs: Time, packet: Packet) {
         match &mut self.interfaces[interface].form {
             Form::Closed(closed) => {
+                let before = if O::ACCOUNTS { Some(closed.nic.receive_times()) } else { None };
                 let Some(at) = closed.receive(departs, &packet) else {
                     self.drop_at_ring(interface, departs, &packet);
                     return;
                 };
+                if let Some(before) = before {
+                    let times = [before, closed.nic.receive_times()];
+                    self.tracer.trace().receive(interface, packet.slot(), times, at);
+                }
                 let was_empty = closed.delivered.is_empty();
                 closed.delivered.push_back((at, packet));
                 if was_empty {
@@ -375,6 +388,10 @@ impl<L: Limits, O: Tracer> General<L, O> {
             }
             Far::Interface(_) => departs,
         };
+        if O::ACCOUNTS {
+            let bytes = packet.frame_bytes;
+            self.tracer.trace().leave(wire, packet.slot(), bytes, departs, judged);
+        }
         self.carry(wire, judged, departs, packet);
     }
 
@@ -487,6 +504,12 @@ impl<L: Limits, O: Tracer> General<L, O> {
             }
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
                 let segment = self.packets.segment(&packet);
+                if O::ACCOUNTS {
+                    let trace = self.tracer.trace();
+                    let (slot, bytes) = (packet.slot(), packet.frame_bytes);
+                    let sent = trace.leave(wire, slot, bytes, departs, judged);
+                    trace.depart(packet.to.peer(), &segment, self.now, departs, sent);
+                }
                 hosts.note_departure(packet.to.peer(), &segment, departs);
                 self.carry(wire, judged, departs, packet);
             }
@@ -502,6 +525,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn deliver<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize, packet: &Packet) {
         self.note(TracePoint::Delivered(interface), self.now, packet);
+        if O::ACCOUNTS {
+            self.tracer.trace().arrives(packet.slot());
+        }
         let segment = self.packets.take(packet);
         if L::HAS_STATIONS && self.work[interface].is_some() {
             let job = Job { way: Way::In, end: packet.to, segment };
@@ -613,12 +639,23 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 let left_at = closed.nic.free_at();
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 let judged = at.saturating_sub(closed.nic.delay());
+                if O::ACCOUNTS {
+                    let trace = self.tracer.trace();
+                    trace.send(from, &segment, packet.slot());
+                    let sent = trace.leave(wire, packet.slot(), frame_bytes, left_at, judged);
+                    trace.depart(from, &segment, now, left_at, sent);
+                }
                 self.carry(wire, judged, judged, packet);
                 Some(left_at)
             }
             (Form::Closed(closed), None) => {
                 let departs = now + closed.send_latency;
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                if O::ACCOUNTS {
+                    let trace = self.tracer.trace();
+                    trace.send(from, &segment, packet.slot());
+                    trace.stay(interface, packet.slot(), departs);
+                }
                 self.sent_inside += 1;
                 self.receive(interface, departs, packet);
                 // The packet leaves the sender at once (`loopback_xmit` of Linux).
@@ -628,7 +665,11 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 if !stepped.has_room(now) {
                     return None;
                 }
-                stepped.send(now, self.packets.add(from.peer(), frame_bytes, segment));
+                let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                if O::ACCOUNTS {
+                    self.tracer.trace().send(from, &segment, packet.slot());
+                }
+                stepped.send(now, packet);
                 self.replan_interface(interface);
                 Some(Time::NEVER)
             }
@@ -785,6 +826,12 @@ struct Interfaces<L> {
 
 impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     type Line = ();
+
+    const ACCOUNTS: bool = O::ACCOUNTS;
+
+    fn trace(&mut self) -> &mut Trace {
+        self.tracer.trace()
+    }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(

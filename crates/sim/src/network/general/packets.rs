@@ -16,6 +16,13 @@ pub(super) struct Packet {
     ecn: Ecn,
 }
 
+impl Packet {
+    /// The place where its segment is stored.
+    pub(super) const fn slot(&self) -> usize {
+        self.slot as usize
+    }
+}
+
 impl Mark for Packet {
     /// Marks the packet if it is ECN-capable (RFC 3168, 5). Returns whether the packet was marked.
     #[inline]

@@ -13,7 +13,7 @@ use std::rc::Rc;
 
 use netstudy_random::Stream;
 use netstudy_records as records;
-use netstudy_records::{Application, Check, Costs, Roles, Samples, Transactions};
+use netstudy_records::{Application, Check, Costs, Roles, Samples, Transactions, UnitKind};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::transactions::{
     DeckConfig, Generator, GeneratorConfig, Load, OperationConfig, Script,
@@ -60,6 +60,10 @@ impl Workload for Transactions {
         let pool = self.costs.as_ref().map_or(0, |costs| costs.pool_connections);
         let inner = self.roles.database.iter().flat_map(|_| 0..pool);
         Ok(cast.with_inner(inner.map(|_| [clients, clients + 1]).collect()))
+    }
+
+    fn unit(&self) -> UnitKind {
+        UnitKind::Transaction
     }
 
     fn packets_per_sample(&self, _run: &records::Run) -> u64 {

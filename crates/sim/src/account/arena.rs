@@ -1,0 +1,132 @@
+//! The nodes of a trace: intervals of time, each with the one that led to it.
+
+use netstudy_records::{Place, Reason};
+use netstudy_units::Time;
+
+/// A node of the arena.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct NodeId(u32);
+
+impl NodeId {
+    /// The time before all nodes that are kept.
+    pub(crate) const BEFORE: Self = Self(0);
+}
+
+/// Where a part of a time passed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct Spot {
+    pub(crate) place: Place,
+    pub(crate) site: Site,
+}
+
+/// The location of a [`Spot`] in the network.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Site {
+    /// A host, zone or switch, by its node.
+    Node(u32),
+    /// A direction of a link, by the number of the end that sends
+    /// ([`netstudy_fabric::topology::CableEnd::number`]).
+    Link(u32),
+}
+
+/// What a node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Time passed at this spot.
+    Spent(Spot),
+    /// A point in time. What happened before it was necessary for this reason.
+    Because(Reason),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    /// The node that led to this one. It ends when this one begins.
+    pub(crate) parent: NodeId,
+    /// If this node is a wait: the node of the work in front of it. It ends when this one ends.
+    pub(crate) behind: NodeId,
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+    pub(crate) what: What,
+}
+
+/// Number of nodes at which nodes are removed for the first time.
+const FULL: usize = 1 << 16;
+
+/// The nodes of a trace. A node has a higher number than its parent and the node in front of it.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    nodes: Vec<Node>,
+    /// Nodes are removed when there are this many.
+    full: usize,
+    most: usize,
+}
+
+impl Arena {
+    pub(crate) fn new() -> Self {
+        let before = Node {
+            parent: NodeId::BEFORE,
+            behind: NodeId::BEFORE,
+            from: Time::ZERO,
+            to: Time::ZERO,
+            what: What::Because(Reason::Own),
+        };
+        Self { nodes: vec![before], full: FULL, most: 0 }
+    }
+
+    pub(crate) fn push(&mut self, node: Node) -> NodeId {
+        debug_assert!(node.to >= node.from, "{node:?}");
+        self.nodes.push(node);
+        NodeId(self.nodes.len() as u32 - 1)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: NodeId) -> &Node {
+        &self.nodes[id.0 as usize]
+    }
+
+    pub(crate) const fn is_full(&self) -> bool {
+        self.nodes.len() >= self.full
+    }
+
+    /// The largest number of nodes so far.
+    pub(crate) fn most(&self) -> usize {
+        self.most.max(self.nodes.len())
+    }
+
+    /// Removes the nodes that end at `horizon` or earlier, since no unit of work that is under way
+    /// began before it. `held` are all numbers of nodes outside of the arena; these nodes stay, and
+    /// the numbers are updated.
+    pub(crate) fn compact<'a>(
+        &mut self,
+        horizon: Time,
+        held: impl Iterator<Item = &'a mut NodeId>,
+    ) {
+        self.most = self.most();
+        let held: Vec<_> = held.collect();
+        let mut stays: Vec<bool> = self.nodes.iter().map(|node| node.to > horizon).collect();
+        stays[0] = true;
+        for id in &held {
+            stays[id.0 as usize] = true;
+        }
+        let mut renamed = vec![NodeId::BEFORE; self.nodes.len()];
+        let mut next = 0;
+        for index in 0..self.nodes.len() {
+            if !stays[index] {
+                continue;
+            }
+            let mut node = self.nodes[index];
+            node.parent = renamed[node.parent.0 as usize];
+            node.behind = renamed[node.behind.0 as usize];
+            renamed[index] = NodeId(next as u32);
+            self.nodes[next] = node;
+            next += 1;
+        }
+        self.nodes.truncate(next);
+        for id in held {
+            *id = renamed[id.0 as usize];
+        }
+        // At least half of the nodes must be new before the next time, so that a node is copied
+        // about once.
+        self.full = (2 * next).max(FULL);
+    }
+}

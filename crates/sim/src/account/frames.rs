@@ -1,0 +1,189 @@
+//! The way of a frame: from TCP through the interface and the switches to the TCP of its receiver.
+
+use netstudy_fabric::Link;
+use netstudy_fabric::topology::{Attachment, CableEnd};
+use netstudy_records::Place;
+use netstudy_units::{Duration, Time};
+
+use super::Trace;
+use super::arena::{Node, NodeId, Site, Spot, What};
+use crate::wiring::Wiring;
+
+/// A direction of a link, and the device that sends on it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wire {
+    link: Link,
+    /// The latency of the device.
+    latency: (Spot, Duration),
+    /// Least time between the starts of two frames.
+    interval: Duration,
+    /// The other end may pause the device.
+    pauses: bool,
+    /// The last frame that was sent.
+    pub(crate) last: NodeId,
+}
+
+impl Wire {
+    /// All directions of links, by the number of the end that sends.
+    pub(crate) fn all(wiring: &Wiring) -> Vec<Self> {
+        let ends = (0..wiring.topology.cables().len())
+            .flat_map(|cable| [0, 1].map(|end| CableEnd { cable, end }));
+        ends.map(|at| Self::new(wiring, at)).collect()
+    }
+
+    fn new(wiring: &Wiring, at: CableEnd) -> Self {
+        let at_node = |place, node: usize| Spot { place, site: Site::Node(node as u32) };
+        let (latency, interval, pauses) = match wiring.topology.attachment(at) {
+            Attachment::Interface(interface) => {
+                let kind = &wiring.interfaces[interface];
+                let host = wiring.topology.interfaces()[interface].host;
+                let latency = (at_node(Place::HostLatency, host), kind.send_latency);
+                (latency, kind.receive.frame_interval, kind.pause.honours)
+            }
+            Attachment::SwitchPort { switch, .. } => {
+                let kind = &wiring.switches[switch];
+                let node = wiring.topology.switches()[switch].node;
+                let latency = (at_node(Place::SwitchLatency, node), kind.latency);
+                (latency, Duration::ZERO, kind.pause.honours)
+            }
+        };
+        let link = wiring.topology.link(at);
+        Self { link, latency, interval, pauses, last: NodeId::BEFORE }
+    }
+}
+
+/// An interface that receives frames, or the path inside of a host.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Receiver {
+    host: u32,
+    /// The direction of the link on which frames come; none: they stay inside of the host.
+    wire: Option<u32>,
+    /// If receiving takes CPU time: the delay of the interrupt.
+    interrupt_delay: Option<Duration>,
+    /// The last frame that was taken in.
+    pub(crate) taken_in: NodeId,
+    /// The last frame that the CPU handled.
+    pub(crate) cpu: NodeId,
+}
+
+impl Receiver {
+    /// The interfaces, and then the paths inside of these hosts.
+    pub(crate) fn all(wiring: &Wiring, inside: &[usize]) -> Vec<Self> {
+        let interfaces = wiring.topology.interfaces().iter().zip(&wiring.interfaces);
+        let of_interfaces = interfaces
+            .map(|(one, kind)| (one.host, Some(one.at.far().number() as u32), &kind.receive));
+        let of_paths = inside
+            .iter()
+            .filter_map(|&host| wiring.inside(host).map(|kind| (host, None, &kind.receive)));
+        let all = of_interfaces.chain(of_paths).map(|(host, wire, receive)| Self {
+            host: host as u32,
+            wire,
+            interrupt_delay: (!receive.costs_no_time()).then_some(receive.interrupt_delay),
+            taken_in: NodeId::BEFORE,
+            cpu: NodeId::BEFORE,
+        });
+        all.collect()
+    }
+}
+
+/// When an interface has taken in a frame, and when its CPU is free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReceiveTimes {
+    pub(crate) taken_in_at: Time,
+    pub(crate) cpu_free_at: Time,
+}
+
+impl Trace {
+    /// Time passes at a spot until `until`. Without a duration, no node is needed.
+    pub(crate) fn spend(&mut self, parent: NodeId, spot: Spot, until: Time) -> NodeId {
+        self.wait(parent, spot, until, NodeId::BEFORE)
+    }
+
+    /// A wait until `until` for the work that ends with the node `behind`.
+    pub(crate) fn wait(
+        &mut self,
+        parent: NodeId,
+        spot: Spot,
+        until: Time,
+        behind: NodeId,
+    ) -> NodeId {
+        let from = self.arena.get(parent).to;
+        if until <= from {
+            return parent;
+        }
+        let behind = if self.arena.get(behind).to == until { behind } else { NodeId::BEFORE };
+        self.arena.push(Node { parent, behind, from, to: until, what: What::Spent(spot) })
+    }
+
+    /// The packet in `slot` leaves a device for a link. Its last bit leaves at `departs`; the device
+    /// at the other end can use the frame at `judged` plus the propagation delay. Returns the node
+    /// of the end of its transmission.
+    pub(crate) fn leave(
+        &mut self,
+        number: usize,
+        slot: usize,
+        frame_bytes: u32,
+        departs: Time,
+        judged: Time,
+    ) -> NodeId {
+        let Wire { link, latency: (device, latency), interval, pauses, last } = self.wires[number];
+        let on = |place| Spot { place, site: Site::Link(number as u32) };
+        let arrived = self.arena.get(self.packets[slot]).to;
+        let start = departs.saturating_sub(link.serialization(frame_bytes));
+        let (last_start, last_end) = (self.arena.get(last).from, self.arena.get(last).to);
+        let mut node = self.spend(self.packets[slot], device, (arrived + latency).min(start));
+        node = self.wait(node, on(Place::Queue), last_end.min(start), last);
+        if interval > Duration::ZERO {
+            node =
+                self.spend(node, on(Place::PacketRateSending), (last_start + interval).min(start));
+        }
+        node = self.spend(node, on(if pauses { Place::Pause } else { Place::Queue }), start);
+        let sent = self.spend(node, on(Place::Serialization), departs);
+        self.wires[number].last = sent;
+        let usable = if judged == departs {
+            sent
+        } else {
+            self.spend(node, on(Place::Serialization), judged)
+        };
+        self.packets[slot] = self.spend(usable, on(Place::Propagation), judged + link.delay());
+        sent
+    }
+
+    /// The packet in `slot` stays inside of the host, and leaves TCP's side of the path at `departs`.
+    pub(crate) fn stay(&mut self, interface: usize, slot: usize, departs: Time) {
+        let site = Site::Node(self.receivers[interface].host);
+        let spot = Spot { place: Place::HostLatency, site };
+        self.packets[slot] = self.spend(self.packets[slot], spot, departs);
+    }
+
+    /// An interface receives the packet in `slot`, which reaches TCP at `at`. `before` and `after`:
+    /// the times of the interface before and after this frame.
+    pub(crate) fn receive(
+        &mut self,
+        interface: usize,
+        slot: usize,
+        [before, after]: [ReceiveTimes; 2],
+        at: Time,
+    ) {
+        let Receiver { host, wire, interrupt_delay, taken_in, cpu } = self.receivers[interface];
+        let at_host = |place| Spot { place, site: Site::Node(host) };
+        let mut node = self.packets[slot];
+        if let Some(wire) = wire {
+            let spot = Spot { place: Place::PacketRateReceiving, site: Site::Link(wire) };
+            node = self.wait(node, spot, before.taken_in_at.min(after.taken_in_at), taken_in);
+            node = self.spend(node, spot, after.taken_in_at);
+            self.receivers[interface].taken_in = node;
+        }
+        if let Some(delay) = interrupt_delay {
+            let there = self.arena.get(node).to;
+            node = if there >= before.cpu_free_at {
+                self.spend(node, at_host(Place::Interrupt), there + delay)
+            } else {
+                self.wait(node, at_host(Place::CpuQueue), before.cpu_free_at, cpu)
+            };
+            node = self.spend(node, at_host(Place::Cpu), after.cpu_free_at);
+            self.receivers[interface].cpu = node;
+        }
+        self.packets[slot] = self.spend(node, at_host(Place::HostLatency), at);
+    }
+}

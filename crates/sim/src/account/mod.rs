@@ -1,0 +1,225 @@
+//! Where the time of units of work goes: a trace of a run, from which the time of each unit is
+//! divided.
+//!
+//! Every event of a run, such as the arrival of a frame, is the end of a node. A node is an interval
+//! in which time passed at one spot, and refers to the node that led to it (its parent), which ends
+//! when it begins. A unit of work is the path from the node of its end back to its start, so the
+//! parts of its time add up to the whole. There are two such paths: along the parents only (the
+//! journey), and, wherever a node is a wait, along the work in front of it (the cause). This is the
+//! critical path of the program activity graph (Yang and Miller, Critical path analysis for the
+//! execution of parallel and distributed programs, 1988).
+//!
+//! The modules: [`frames`] follows a frame through devices, [`ends`] notes why TCP sends and for
+//! which timers it waits, [`walk`] divides the time of a unit, [`units`] adds up groups of units.
+
+mod arena;
+mod ends;
+mod frames;
+mod record;
+mod units;
+mod walk;
+
+use netstudy_records::{Reason, UnitKind};
+use netstudy_tcp::Segment;
+use netstudy_units::{Duration, Time};
+
+use arena::{Arena, NodeId};
+use ends::EndState;
+pub(crate) use ends::Fired;
+pub(crate) use frames::ReceiveTimes;
+use frames::{Receiver, Wire};
+pub(crate) use record::Accounts;
+use units::{Unit, Units, VIEWS};
+use walk::{Broken, walk};
+
+use crate::end_index::EndIndex;
+use crate::wiring::Wiring;
+
+/// The length of the intervals into which unsized streams are divided.
+const INTERVAL: Duration = Duration::from_ms(100);
+/// At most so many connections of a stream are divided in each interval: the others in the next one.
+const STREAMS_MAX: usize = 16;
+
+/// What the trace notes about the application of a host.
+#[derive(Clone, Copy, Debug, Default)]
+struct HostState {
+    /// The host's node.
+    node: u32,
+    /// The last event of which the application heard.
+    heard: NodeId,
+    /// The last action that followed only from the application's schedule.
+    scheduled: NodeId,
+}
+
+/// The trace of a run.
+#[derive(Debug)]
+pub(crate) struct Trace {
+    arena: Arena,
+    event: NodeId,
+    reason: Reason,
+    /// The node, after the current event, of the reason for which data is sent now.
+    marker: Option<(Reason, NodeId)>,
+    /// The arrival that TCP handles next.
+    arriving: NodeId,
+    /// For each slot of a packet: the packet's last node.
+    packets: Vec<NodeId>,
+    wires: Vec<Wire>,
+    receivers: Vec<Receiver>,
+    ends: Vec<EndState>,
+    /// For each end of a connection: its host's node.
+    host_of_end: Vec<u32>,
+    hosts: Vec<HostState>,
+    /// Number of the workload's connections.
+    connections: usize,
+    units: Units,
+    /// How many intervals of streams have ended.
+    intervals: usize,
+    broken: Option<Broken>,
+}
+
+impl Trace {
+    /// The trace of a run whose units of work are of this kind. `connections`: the hosts of all
+    /// connections, of which the first `of_workload` are the workload's.
+    pub(crate) fn new(
+        wiring: &Wiring,
+        connections: &[[usize; 2]],
+        of_workload: usize,
+        kind: UnitKind,
+    ) -> Self {
+        let node_of = |member: usize| wiring.node_of(member) as u32;
+        let hosts = (0..wiring.members.len())
+            .map(|member| HostState { node: node_of(member), ..HostState::default() });
+        Self {
+            arena: Arena::new(),
+            event: NodeId::BEFORE,
+            reason: Reason::Own,
+            marker: None,
+            arriving: NodeId::BEFORE,
+            packets: Vec::new(),
+            wires: Wire::all(wiring),
+            receivers: Vec::new(),
+            ends: vec![EndState::default(); 2 * connections.len()],
+            host_of_end: connections.iter().flatten().map(|&member| node_of(member)).collect(),
+            hosts: hosts.collect(),
+            connections: of_workload,
+            units: Units::new(kind),
+            intervals: 0,
+            broken: None,
+        }
+    }
+
+    /// The network has paths inside of these hosts, whose numbers follow those of the interfaces.
+    pub(crate) fn set_paths_inside(&mut self, wiring: &Wiring, hosts: &[usize]) {
+        self.receivers = Receiver::all(wiring, hosts);
+    }
+
+    // ---- packets
+
+    /// An end sends a segment as the packet in this slot.
+    pub(crate) fn send(&mut self, from: EndIndex, segment: &Segment, slot: usize) {
+        let node = self.sends(from, segment);
+        if self.packets.len() <= slot {
+            self.packets.resize(slot + 1, NodeId::BEFORE);
+        }
+        self.packets[slot] = node;
+    }
+
+    /// TCP handles the packet in this slot next.
+    pub(crate) fn arrives(&mut self, slot: usize) {
+        self.arriving = self.packets[slot];
+    }
+
+
+    // ---- units of work
+
+    /// A unit of work of this kind, which began at `start`, has ended with the last event of which
+    /// the application has heard at the end `end`.
+    pub(crate) fn end_unit(&mut self, kind: UnitKind, start: Time, end: EndIndex) {
+        if kind != self.units.kind || end.connection() >= self.connections {
+            return;
+        }
+        if let Some(unit) = self.divide(start, self.ends[end.index()].heard, end) {
+            self.units.add(unit);
+        }
+    }
+
+    /// An iteration has ended that began at `start`. `members` are the client's ends of its
+    /// connections, each of which has heard its last byte.
+    pub(crate) fn end_iteration(&mut self, start: Time, mut members: Vec<EndIndex>) {
+        let heard = |end: &EndIndex| self.ends[end.index()].heard;
+        members.retain(|end| end.connection() < self.connections);
+        members.sort_by_key(|end| self.arena.get(heard(end)).to);
+        let Some(&last) = members.last() else { return };
+        let median = members[(members.len() - 1) / 2];
+        if members.len() > 1
+            && let Some(unit) = self.divide(start, heard(&median), median)
+        {
+            self.units.add_median_member(&unit);
+        }
+        self.end_unit(UnitKind::Iteration, start, last);
+    }
+
+    /// Data of an unsized stream has arrived at the end `end`, which is the current event.
+    pub(crate) fn stream(&mut self, end: EndIndex) {
+        if self.units.kind != UnitKind::Interval || end.connection() >= self.connections {
+            return;
+        }
+        let now = self.arena.get(self.event).to;
+        let state = &mut self.ends[end.index()];
+        match state.interval_from {
+            None => state.interval_from = Some(now),
+            Some(from) if now >= from + INTERVAL => {
+                state.interval_from = Some(now);
+                self.intervals += 1;
+                // Each connection has its turn in the same order.
+                let every = self.connections.div_ceil(STREAMS_MAX);
+                let turn = self.intervals / self.connections.max(1);
+                if (end.connection() + turn).is_multiple_of(every) {
+                    self.end_unit(UnitKind::Interval, from, end);
+                }
+            }
+            Some(_) => {}
+        }
+    }
+
+    fn divide(&mut self, start: Time, last: NodeId, end: EndIndex) -> Option<Unit> {
+        let whole = self.arena.get(last).to.since(start);
+        let connection = end.connection() as u32;
+        let mut unit = Unit { whole_ps: whole.as_ps(), connection, ..Unit::default() };
+        for (view, parts) in VIEWS.into_iter().zip(&mut unit.parts) {
+            if let Err(broken) = walk(&self.arena, view, start, last, parts) {
+                self.broken.get_or_insert(broken);
+                return None;
+            }
+        }
+        Some(unit)
+    }
+
+    // ---- memory
+
+    /// Whether nodes should be removed ([`Self::forget`]).
+    pub(crate) const fn is_full(&self) -> bool {
+        self.arena.is_full()
+    }
+
+    /// Removes all nodes that no unit of work needs. The oldest that is under way began at
+    /// `horizon`.
+    pub(crate) fn forget(&mut self, horizon: Time) {
+        let Self { arena, packets, wires, receivers, ends, hosts, .. } = self;
+        let intervals = ends.iter().filter_map(|end| end.interval_from).min();
+        let horizon = intervals.map_or(horizon, |from| from.min(horizon));
+        let mut held = vec![&mut self.event, &mut self.arriving];
+        held.extend(self.marker.iter_mut().map(|(_, node)| node));
+        held.extend(packets.iter_mut().chain(wires.iter_mut().map(|wire| &mut wire.last)));
+        for one in receivers {
+            held.extend([&mut one.taken_in, &mut one.cpu]);
+        }
+        for end in ends {
+            held.extend(end.nodes());
+        }
+        for host in hosts {
+            held.extend([&mut host.heard, &mut host.scheduled]);
+        }
+        arena.compact(horizon, held.into_iter());
+    }
+}

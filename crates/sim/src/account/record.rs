@@ -1,0 +1,133 @@
+//! The accounts of time of a run's record.
+
+use std::collections::BTreeMap;
+
+use netstudy_records as records;
+use netstudy_records::{Check, Place, Reason, Samples, TimeAccount};
+
+use super::Trace;
+use super::arena::{Site, Spot};
+use super::units::{Units, VIEWS};
+use super::walk::{Broken, Parts};
+use crate::wiring::Wiring;
+
+/// The accounts of time of a run that has ended.
+#[derive(Debug)]
+pub(crate) struct Accounts {
+    units: Units,
+    broken: Option<Broken>,
+    /// The name of each node, and that of its group.
+    names: Vec<[String; 2]>,
+    /// For each end of a link: the node at it.
+    at: Vec<usize>,
+}
+
+/// The names in a row: of a node and, for links, of the node at the other end.
+type Names = [String; 2];
+
+impl Accounts {
+    /// The accounts at the end of the run `run`.
+    pub(crate) fn new(trace: Trace, run: &records::Run, wiring: &Wiring) -> Self {
+        let Trace { units, broken, .. } = trace;
+        let names = run.network.nodes.iter().map(|node| names_of(run, node)).collect();
+        Self { units, broken, names, at: wiring.nodes_of_links() }
+    }
+
+    /// Adds the accounts of all groups in both views to the samples of a record. Returns the check
+    /// that the parts of each unit add up, and that the units are those of the other samples.
+    pub(crate) fn add_to(self, samples: &mut Samples) -> Check {
+        let check = self.check(recorded(samples));
+        let Self { units, names, at, .. } = self;
+        if let Some(table) = &mut samples.connection {
+            table.last = units.last(table.client.len());
+        }
+        let kind = units.kind;
+        for (group, sums, worst) in units.groups() {
+            // Hosts of one group count together, except in a single unit.
+            let choice = usize::from(worst.is_none());
+            let name = |node: usize| names[node][choice].clone();
+            let named = |site: Site| -> Names {
+                match site {
+                    Site::Node(node) => [name(node as usize), String::new()],
+                    Site::Link(end) => [end, end ^ 1].map(|end| name(at[end as usize])),
+                }
+            };
+            for (view, parts) in VIEWS.into_iter().zip(&sums.parts) {
+                let rows = merged(parts, &named);
+                samples.time.push(TimeAccount {
+                    view,
+                    group,
+                    unit: kind,
+                    units: sums.units,
+                    whole_ps: sums.whole_ps,
+                    number: worst.map(|(number, _)| number),
+                    connection: worst.map(|(_, connection)| connection),
+                    reason: rows.keys().map(|(reason, ..)| *reason).collect(),
+                    place: rows.keys().map(|(_, place, _)| *place).collect(),
+                    node: rows.keys().map(|(.., names)| names[0].clone()).collect(),
+                    to: rows.keys().map(|(.., names)| names[1].clone()).collect(),
+                    low_ps: rows.into_values().collect(),
+                    high_ps: None,
+                });
+            }
+        }
+        check
+    }
+
+    fn check(&self, recorded: Option<[u64; 2]>) -> Check {
+        let (units, whole_ps) = self.units.total();
+        let law = "the parts of each unit of work add up to its time".to_owned();
+        if let Some(broken) = self.broken {
+            let detail = format!("the path of a unit breaks at {:?}", broken.at);
+            return Check { law, holds: false, detail };
+        }
+        // Each recorded time is rounded down to nanoseconds.
+        let agrees = recorded.is_none_or(|[count, sum_ns]| {
+            let ns = whole_ps / 1000;
+            count == units && sum_ns <= ns && ns <= sum_ns + count
+        });
+        let detail = format!("{units} units, {whole_ps} ps; recorded: {recorded:?}");
+        Check { law, holds: agrees, detail }
+    }
+}
+
+/// The number of units in the samples of a record, and the sum of their times in nanoseconds, each
+/// rounded down; none if the samples do not have them.
+fn recorded(samples: &Samples) -> Option<[u64; 2]> {
+    if let Some(iterations) = &samples.iteration {
+        let all = &iterations.completion_ns;
+        return Some([all.len() as u64, all.iter().sum()]);
+    }
+    let requests = samples.request.iter().filter(|one| one.operation != "probe");
+    if requests.clone().next().is_some() {
+        return Some(
+            requests.fold([0, 0], |[count, sum], one| [count + one.count, sum + one.sum_ns]),
+        );
+    }
+    None
+}
+
+/// The sums by reason, place and names. Hosts of one group have the same name.
+fn merged(parts: &Parts, named: &impl Fn(Site) -> Names) -> BTreeMap<(Reason, Place, Names), u64> {
+    let mut rows = BTreeMap::new();
+    for ((reason, Spot { place, site }), ps) in parts {
+        *rows.entry((*reason, *place, named(*site))).or_default() += ps;
+    }
+    rows
+}
+
+fn names_of(run: &records::Run, node: &records::Node) -> [String; 2] {
+    let group_of = |name: &str| {
+        run.network.nodes.iter().find_map(|node| match node {
+            records::Node::Host(host) if host.name == name => Some(host.group.clone()),
+            _ => None,
+        })
+    };
+    match node {
+        records::Node::Host(host) => [host.name.clone(), host.group.clone()],
+        records::Node::Zone(zone) => {
+            [zone.name.clone(), group_of(&zone.host).unwrap_or_else(|| zone.name.clone())]
+        }
+        records::Node::Switch(switch) => [switch.name.clone(), switch.name.clone()],
+    }
+}

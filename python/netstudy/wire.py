@@ -1380,7 +1380,7 @@ class TimeAccount(Wire):
     from the start of the iteration to its own last byte. Where a run has very many units, `middle`
     and `slowest` are chosen from every second unit, every fourth, and so on."""
     unit: Literal["iteration", "transfer", "request", "transaction", "interval"]
-    """`interval`: about 100 ms of an unsized stream, between two arrivals."""
+    """`interval`: about 100 ms of an unsized stream, between the sending of two segments."""
     units: int
     """Number of units in the group."""
     whole_ps: int

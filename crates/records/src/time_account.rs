@@ -41,7 +41,7 @@ pub enum UnitKind {
     Request,
     /// A transaction.
     Transaction,
-    /// About 100 ms of an unsized stream, between two arrivals.
+    /// About 100 ms of an unsized stream, between the sending of two segments.
     Interval,
 }
 

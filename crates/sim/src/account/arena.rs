@@ -3,6 +3,8 @@
 use netstudy_records::{Place, Reason};
 use netstudy_units::Time;
 
+use crate::end_index::EndIndex;
+
 /// A node of the arena.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct NodeId(u32);
@@ -34,8 +36,9 @@ pub(crate) enum Site {
 pub(crate) enum What {
     /// Time passed at this spot.
     Spent(Spot),
-    /// A point in time. What happened before it was necessary for this reason.
-    Because(Reason),
+    /// A point in time, at which this end of a connection sends data. What happened before was
+    /// necessary for this reason.
+    Because(Reason, EndIndex),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +71,7 @@ impl Arena {
             behind: NodeId::BEFORE,
             from: Time::ZERO,
             to: Time::ZERO,
-            what: What::Because(Reason::Own),
+            what: What::Because(Reason::Own, EndIndex(0)),
         };
         Self { nodes: vec![before], full: FULL, most: 0 }
     }

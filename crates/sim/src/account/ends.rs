@@ -114,7 +114,14 @@ impl Trace {
     }
 
     /// The application of a host acts at `now` on the connection of this end.
-    pub(crate) fn act(&mut self, now: Time, host: usize, end: EndIndex, because: Because) {
+    pub(crate) fn act(
+        &mut self,
+        now: Time,
+        host: usize,
+        end: EndIndex,
+        because: Because,
+        before: Standing,
+    ) {
         let heard = self.ends[end.index()].heard;
         let heard_last = self.hosts[host].heard;
         let (parent, wait) = match because {
@@ -132,7 +139,7 @@ impl Trace {
         if wait == Wait::Schedule {
             self.hosts[host].scheduled = event;
         }
-        self.begin(event, Reason::Own);
+        self.begin(event, reason_of(before));
     }
 
     /// The event that the sending of a segment follows, at an end that sends it now.
@@ -153,7 +160,7 @@ impl Trace {
                     behind: NodeId::BEFORE,
                     from: at,
                     to: at,
-                    what: What::Because(reason),
+                    what: What::Because(reason, from),
                 });
                 self.marker = Some((reason, node));
                 node

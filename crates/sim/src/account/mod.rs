@@ -30,8 +30,9 @@ pub(crate) use frames::ReceiveTimes;
 use frames::{Receiver, Wire};
 pub(crate) use record::Accounts;
 use units::{Unit, Units, VIEWS};
-use walk::{Broken, walk};
+use walk::{Broken, sending, walk};
 
+use crate::applications::Cast;
 use crate::end_index::EndIndex;
 use crate::wiring::Wiring;
 
@@ -71,6 +72,8 @@ pub(crate) struct Trace {
     hosts: Vec<HostState>,
     /// Number of the workload's connections.
     connections: usize,
+    /// Whether data is sent by the end that opens a connection, and by the other end.
+    senders: [bool; 2],
     units: Units,
     /// How many intervals of streams have ended.
     intervals: usize,
@@ -78,14 +81,9 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// The trace of a run whose units of work are of this kind. `connections`: the hosts of all
-    /// connections, of which the first `of_workload` are the workload's.
-    pub(crate) fn new(
-        wiring: &Wiring,
-        connections: &[[usize; 2]],
-        of_workload: usize,
-        kind: UnitKind,
-    ) -> Self {
+    /// The trace of a run whose units of work are of this kind.
+    pub(crate) fn new(wiring: &Wiring, cast: &Cast, kind: UnitKind) -> Self {
+        let connections = cast.all_connections();
         let node_of = |member: usize| wiring.node_of(member) as u32;
         let hosts = (0..wiring.members.len())
             .map(|member| HostState { node: node_of(member), ..HostState::default() });
@@ -101,7 +99,8 @@ impl Trace {
             ends: vec![EndState::default(); 2 * connections.len()],
             host_of_end: connections.iter().flatten().map(|&member| node_of(member)).collect(),
             hosts: hosts.collect(),
-            connections: of_workload,
+            connections: cast.connections.len(),
+            senders: cast.senders,
             units: Units::new(kind),
             intervals: 0,
             broken: None,
@@ -128,7 +127,6 @@ impl Trace {
     pub(crate) fn arrives(&mut self, slot: usize) {
         self.arriving = self.packets[slot];
     }
-
 
     // ---- units of work
 
@@ -160,25 +158,31 @@ impl Trace {
     }
 
     /// Data of an unsized stream has arrived at the end `end`, which is the current event.
+    ///
+    /// An interval lasts from the sending of data to the sending of later data. With their arrivals
+    /// as its ends, the way of the last data would count as the bytes' own, although what limits a
+    /// stream is why they were not sent earlier.
     pub(crate) fn stream(&mut self, end: EndIndex) {
-        if self.units.kind != UnitKind::Interval || end.connection() >= self.connections {
+        let is_payload = self.senders[end.peer().side()] && end.connection() < self.connections;
+        if self.units.kind != UnitKind::Interval || !is_payload {
             return;
         }
-        let now = self.arena.get(self.event).to;
+        let Some(sent) = sending(&self.arena, self.event) else { return };
+        let at = self.arena.get(sent).to;
         let state = &mut self.ends[end.index()];
-        match state.interval_from {
-            None => state.interval_from = Some(now),
-            Some(from) if now >= from + INTERVAL => {
-                state.interval_from = Some(now);
-                self.intervals += 1;
-                // Each connection has its turn in the same order.
-                let every = self.connections.div_ceil(STREAMS_MAX);
-                let turn = self.intervals / self.connections.max(1);
-                if (end.connection() + turn).is_multiple_of(every) {
-                    self.end_unit(UnitKind::Interval, from, end);
-                }
-            }
-            Some(_) => {}
+        let from = *state.interval_from.get_or_insert(at);
+        if at < from + INTERVAL {
+            return;
+        }
+        state.interval_from = Some(at);
+        self.intervals += 1;
+        // Each connection has its turn in the same order.
+        let every = self.connections.div_ceil(STREAMS_MAX);
+        let turn = self.intervals / self.connections;
+        if (end.connection() + turn).is_multiple_of(every)
+            && let Some(unit) = self.divide(from, sent, end)
+        {
+            self.units.add(unit);
         }
     }
 

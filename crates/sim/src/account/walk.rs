@@ -22,6 +22,19 @@ pub(crate) struct Broken {
     pub(crate) node: NodeId,
 }
 
+/// The node of the sending of the data whose arrival is `arrival`; none if it is not kept.
+pub(crate) fn sending(arena: &Arena, arrival: NodeId) -> Option<NodeId> {
+    let mut id = arrival;
+    while id != NodeId::BEFORE {
+        let node = arena.get(id);
+        if let What::Because(..) = node.what {
+            return Some(id);
+        }
+        id = node.parent;
+    }
+    None
+}
+
 /// Divides the time from `start` to the end of the node `last`.
 ///
 /// In the view [`TimeView::Cause`], the path leaves a wait for the work in front of it, wherever
@@ -36,14 +49,19 @@ pub(crate) fn walk(
     let mut id = last;
     let mut at = arena.get(last).to;
     let mut reason = Reason::Own;
+    let mut waiting = None;
     while at > start {
         let node = arena.get(id);
         if id == NodeId::BEFORE || node.to != at {
             return Err(Broken { at, node: id });
         }
         match node.what {
-            What::Because(why) => {
-                reason = why;
+            What::Because(why, end) => {
+                // An end that waits for room waits for the whole round trip, also if the peer sends
+                // the acknowledgment together with data of its own.
+                if reason == Reason::Own || waiting != Some(end.peer()) {
+                    (reason, waiting) = (why, Some(end));
+                }
                 id = node.parent;
             }
             What::Spent(_) if view == TimeView::Cause && node.behind != NodeId::BEFORE => {

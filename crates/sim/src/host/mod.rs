@@ -654,7 +654,10 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 && Self::accounts(network)
             {
                 let because = self.hosts[host].app.because(connection);
-                network.trace().act(now, host, end(connection), because);
+                let index = end(connection);
+                // Data that waited already is sent before the data that is written now.
+                let standing = self.tcp(index).noted_standing();
+                network.trace().act(now, host, index, because, standing);
             }
             let index = match action {
                 Action::Open { connection } => {

@@ -169,8 +169,7 @@ impl Setting<'_> {
             return Ok((self.execute(applications, manner, progress)?, None));
         }
         let unit = workloads::of(self.run).unit();
-        let of_workload = self.cast.connections.len();
-        let mut trace = Trace::new(self.wiring, self.connections, of_workload, unit);
+        let mut trace = Trace::new(self.wiring, self.cast, unit);
         let Manner { mode, all_steps, sends_ahead, .. } = manner;
         let manner = Manner { mode, all_steps, sends_ahead, tracer: &mut trace };
         let outcome = if T::REOPENS || T::READS_LATER {

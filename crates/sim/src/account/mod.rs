@@ -30,7 +30,7 @@ pub(crate) use frames::ReceiveTimes;
 use frames::{Receiver, Wire};
 pub(crate) use record::Accounts;
 use units::{Unit, Units, VIEWS};
-use walk::{Broken, sending, walk};
+use walk::{Adder, Broken, sending, walk};
 
 use crate::applications::Cast;
 use crate::end_index::EndIndex;
@@ -75,6 +75,7 @@ pub(crate) struct Trace {
     /// Whether data is sent by the end that opens a connection, and by the other end.
     senders: [bool; 2],
     units: Units,
+    adder: Adder,
     /// How many intervals of streams have ended.
     intervals: usize,
     broken: Option<Broken>,
@@ -102,6 +103,7 @@ impl Trace {
             connections: cast.connections.len(),
             senders: cast.senders,
             units: Units::new(kind),
+            adder: Adder::new(wiring.topology.nodes().len(), 2 * wiring.topology.cables().len()),
             intervals: 0,
             broken: None,
         }
@@ -191,9 +193,12 @@ impl Trace {
         let connection = end.connection() as u32;
         let mut unit = Unit { whole_ps: whole.as_ps(), connection, ..Unit::default() };
         for (view, parts) in VIEWS.into_iter().zip(&mut unit.parts) {
-            if let Err(broken) = walk(&self.arena, view, start, last, parts) {
-                self.broken.get_or_insert(broken);
-                return None;
+            match walk(&self.arena, view, start, last, &mut self.adder) {
+                Ok(found) => *parts = found,
+                Err(broken) => {
+                    self.broken.get_or_insert(broken);
+                    return None;
+                }
             }
         }
         Some(unit)

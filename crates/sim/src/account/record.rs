@@ -8,13 +8,14 @@ use netstudy_records::{Check, Place, Reason, Samples, TimeAccount};
 use super::Trace;
 use super::arena::{Site, Spot};
 use super::units::{Units, VIEWS};
-use super::walk::{Broken, Parts};
+use super::walk::{Adder, Broken, Part, PartNumber};
 use crate::wiring::Wiring;
 
 /// The accounts of time of a run that has ended.
 #[derive(Debug)]
 pub(crate) struct Accounts {
     units: Units,
+    adder: Adder,
     broken: Option<Broken>,
     /// The name of each node, and that of its group.
     names: Vec<[String; 2]>,
@@ -28,16 +29,16 @@ type Names = [String; 2];
 impl Accounts {
     /// The accounts at the end of the run `run`.
     pub(crate) fn new(trace: Trace, run: &records::Run, wiring: &Wiring) -> Self {
-        let Trace { units, broken, .. } = trace;
+        let Trace { units, adder, broken, .. } = trace;
         let names = run.network.nodes.iter().map(|node| names_of(run, node)).collect();
-        Self { units, broken, names, at: wiring.nodes_of_links() }
+        Self { units, adder, broken, names, at: wiring.nodes_of_links() }
     }
 
     /// Adds the accounts of all groups in both views to the samples of a record. Returns the check
     /// that the parts of each unit add up, and that the units are those of the other samples.
     pub(crate) fn add_to(self, samples: &mut Samples) -> Check {
         let check = self.check(recorded(samples));
-        let Self { units, names, at, .. } = self;
+        let Self { units, adder, names, at, .. } = self;
         if let Some(table) = &mut samples.connection {
             table.last = units.last(table.client.len());
         }
@@ -53,7 +54,7 @@ impl Accounts {
                 }
             };
             for (view, parts) in VIEWS.into_iter().zip(&sums.parts) {
-                let rows = merged(parts, &named);
+                let rows = merged(parts, &adder, &named);
                 samples.time.push(TimeAccount {
                     view,
                     group,
@@ -108,10 +109,15 @@ fn recorded(samples: &Samples) -> Option<[u64; 2]> {
 }
 
 /// The sums by reason, place and names. Hosts of one group have the same name.
-fn merged(parts: &Parts, named: &impl Fn(Site) -> Names) -> BTreeMap<(Reason, Place, Names), u64> {
+fn merged(
+    parts: &BTreeMap<PartNumber, u64>,
+    adder: &Adder,
+    named: &impl Fn(Site) -> Names,
+) -> BTreeMap<(Reason, Place, Names), u64> {
     let mut rows = BTreeMap::new();
-    for ((reason, Spot { place, site }), ps) in parts {
-        *rows.entry((*reason, *place, named(*site))).or_default() += ps;
+    for (number, ps) in parts {
+        let Part { reason, spot: Spot { place, site } } = adder.part(*number);
+        *rows.entry((reason, place, named(site))).or_default() += ps;
     }
     rows
 }

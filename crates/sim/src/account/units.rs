@@ -1,10 +1,10 @@
 //! Units of work and the parts of their times, in groups.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use netstudy_records::{TimeGroup, TimeView, UnitKind};
 
-use super::walk::{Part, Parts};
+use super::walk::{PartNumber, Parts};
 
 /// Both ways to divide a time.
 pub(crate) const VIEWS: [TimeView; 2] = [TimeView::Journey, TimeView::Cause];
@@ -28,7 +28,7 @@ pub(crate) struct Unit {
 pub(crate) struct Sums {
     pub(crate) units: u64,
     pub(crate) whole_ps: u64,
-    pub(crate) parts: [Parts; 2],
+    pub(crate) parts: [BTreeMap<PartNumber, u64>; 2],
 }
 
 impl Sums {
@@ -55,18 +55,14 @@ struct Place {
 #[derive(Debug)]
 struct Kept {
     units: Vec<Place>,
-    /// Number of a part, and its time in picoseconds.
-    parts: Vec<(u32, u64)>,
-    known: Vec<Part>,
-    numbers: HashMap<Part, u32>,
+    parts: Parts,
     /// Of this number of units, one is kept.
     stride: u64,
 }
 
 impl Kept {
-    fn new() -> Self {
-        let (units, parts, known) = (Vec::new(), Vec::new(), Vec::new());
-        Self { units, parts, known, numbers: HashMap::new(), stride: 1 }
+    const fn new() -> Self {
+        Self { units: Vec::new(), parts: Vec::new(), stride: 1 }
     }
 
     fn add(&mut self, number: u64, unit: &Unit) {
@@ -81,20 +77,10 @@ impl Kept {
         }
         let from = self.parts.len();
         let ends = [0, 1].map(|view| {
-            for (part, &ps) in &unit.parts[view] {
-                let number = self.number(*part);
-                self.parts.push((number, ps));
-            }
+            self.parts.extend_from_slice(&unit.parts[view]);
             self.parts.len()
         });
         self.units.push(Place { whole_ps: unit.whole_ps, from, ends });
-    }
-
-    fn number(&mut self, part: Part) -> u32 {
-        *self.numbers.entry(part).or_insert_with(|| {
-            self.known.push(part);
-            self.known.len() as u32 - 1
-        })
     }
 
     /// Forgets every second unit.
@@ -112,12 +98,7 @@ impl Kept {
 
     fn unit(&self, place: &Place) -> Unit {
         let [first, last] = place.ends;
-        let parts = [place.from..first, first..last].map(|range| {
-            self.parts[range]
-                .iter()
-                .map(|&(number, ps)| (self.known[number as usize], ps))
-                .collect()
-        });
+        let parts = [place.from..first, first..last].map(|range| self.parts[range].to_vec());
         Unit { whole_ps: place.whole_ps, connection: 0, parts }
     }
 

@@ -1,17 +1,71 @@
 //! The path of a unit of work: from its end back to its start.
 
-use std::collections::BTreeMap;
-
-use netstudy_records::{Reason, TimeView};
+use netstudy_records::{Place, Reason, TimeView};
 use netstudy_units::Time;
 
-use super::arena::{Arena, NodeId, Spot, What};
+use super::arena::{Arena, NodeId, Site, Spot, What};
 
 /// A part of a unit's time.
-pub(crate) type Part = (Reason, Spot);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Part {
+    pub(crate) reason: Reason,
+    pub(crate) spot: Spot,
+}
 
-/// Time in picoseconds by part.
-pub(crate) type Parts = BTreeMap<Part, u64>;
+/// The number of a [`Part`].
+pub(crate) type PartNumber = u32;
+
+/// Time in picoseconds by part, each part at most once.
+pub(crate) type Parts = Vec<(PartNumber, u64)>;
+
+const REASONS: usize = Reason::OwnInterface as usize + 1;
+const PLACES: usize = Place::NotKnown as usize + 1;
+
+/// Adds up times by part, in an array with an entry for each part that is possible in a network.
+#[derive(Debug)]
+pub(crate) struct Adder {
+    nodes: usize,
+    sites: usize,
+    ps: Vec<u64>,
+    /// Parts with an entry above zero.
+    found: Vec<PartNumber>,
+    /// The part with each number that was found so far.
+    parts: Vec<Option<Part>>,
+}
+
+impl Adder {
+    /// For a network with this number of nodes and of ends of links.
+    pub(crate) fn new(nodes: usize, ends: usize) -> Self {
+        let sites = nodes + ends;
+        let count = REASONS * PLACES * sites;
+        Self { nodes, sites, ps: vec![0; count], found: Vec::new(), parts: vec![None; count] }
+    }
+
+    fn add(&mut self, part: Part, ps: u64) {
+        let Part { reason, spot: Spot { place, site } } = part;
+        let site = match site {
+            Site::Node(node) => node as usize,
+            Site::Link(end) => self.nodes + end as usize,
+        };
+        let number = (reason as usize * PLACES + place as usize) * self.sites + site;
+        if self.ps[number] == 0 {
+            self.found.push(number as PartNumber);
+            self.parts[number] = Some(part);
+        }
+        self.ps[number] += ps;
+    }
+
+    /// The times since the last call.
+    fn take(&mut self) -> Parts {
+        let ps = &mut self.ps;
+        self.found.drain(..).map(|part| (part, std::mem::take(&mut ps[part as usize]))).collect()
+    }
+
+    /// A part that was found.
+    pub(crate) fn part(&self, number: PartNumber) -> Part {
+        self.parts[number as usize].expect("it was found")
+    }
+}
 
 /// A break in the path of a unit: an error of the trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +98,8 @@ pub(crate) fn walk(
     view: TimeView,
     start: Time,
     last: NodeId,
-    parts: &mut Parts,
-) -> Result<(), Broken> {
+    adder: &mut Adder,
+) -> Result<Parts, Broken> {
     let mut id = last;
     let mut at = arena.get(last).to;
     let mut reason = Reason::Own;
@@ -53,6 +107,7 @@ pub(crate) fn walk(
     while at > start {
         let node = arena.get(id);
         if id == NodeId::BEFORE || node.to != at {
+            adder.take();
             return Err(Broken { at, node: id });
         }
         match node.what {
@@ -69,11 +124,11 @@ pub(crate) fn walk(
             }
             What::Spent(spot) => {
                 let from = node.from.max(start);
-                *parts.entry((reason, spot)).or_default() += at.since(from).as_ps();
+                adder.add(Part { reason, spot }, at.since(from).as_ps());
                 at = from;
                 id = node.parent;
             }
         }
     }
-    Ok(())
+    Ok(adder.take())
 }

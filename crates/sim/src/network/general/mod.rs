@@ -25,6 +25,7 @@ mod receiver;
 mod switch;
 mod work;
 
+use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -144,7 +145,7 @@ pub(crate) struct General<L, O> {
 
 impl<L: Limits, O: Tracer> General<L, O> {
     /// The network of a run. With `all_steps`, every hop is event-driven; the results are the same.
-    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, mut tracer: O) -> Self {
+    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, tracer: O) -> Self {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
         let switches: Box<[_]> = (0..wiring.switches.len())
@@ -505,7 +506,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
                 let segment = self.packets.segment(&packet);
                 if O::ACCOUNTS {
-                    let trace = self.tracer.trace();
+                    let mut trace = self.tracer.trace();
                     let (slot, bytes) = (packet.slot(), packet.frame_bytes);
                     let sent = trace.leave(wire, slot, bytes, departs, judged);
                     trace.depart(packet.to.peer(), &segment, self.now, departs, sent);
@@ -530,6 +531,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
         let segment = self.packets.take(packet);
         if L::HAS_STATIONS && self.work[interface].is_some() {
+            if O::ACCOUNTS {
+                self.tracer.trace().handle_arrival();
+            }
             let job = Job { way: Way::In, end: packet.to, segment };
             self.begin_moving(interface, packet.frame_bytes, job);
             return;
@@ -550,14 +554,21 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
         let frame_bytes = frame_bytes.max(ethernet::frame_bytes(job.segment.ip_bytes()));
         work.move_frame(self.now, frame_bytes, job);
-        self.plan_work(interface, Stage::Buses);
+        self.begin_stage(interface, Stage::Buses);
     }
 
     /// Passes a packet that an interface sends or receives to the CPUs of the host.
     fn begin_handling(&mut self, now: Time, interface: usize, job: Job) {
         let Some(work) = &mut self.work[interface] else { return };
         work.handle(now, job, &mut self.meters[job.end.index()]);
-        self.plan_work(interface, Stage::Cpus);
+        self.begin_stage(interface, Stage::Cpus);
+    }
+
+    fn begin_stage(&mut self, interface: usize, stage: Stage) {
+        if O::ACCOUNTS {
+            self.tracer.trace().enter_stage(interface, stage as usize);
+        }
+        self.plan_work(interface, stage);
     }
 
     fn plan_work(&mut self, interface: usize, stage: Stage) {
@@ -582,9 +593,15 @@ impl<L: Limits, O: Tracer> General<L, O> {
         let job = self.work[interface].as_mut().and_then(|work| work.take(stage));
         self.plan_work(interface, stage);
         let Some(job) = job else { return };
+        if O::ACCOUNTS {
+            self.tracer.trace().leave_stage(interface, stage as usize);
+        }
         match (job.way, stage) {
             (Way::In, Stage::Buses) => self.begin_handling(self.now, interface, job),
             (Way::In, Stage::Cpus) => {
+                if O::ACCOUNTS {
+                    self.tracer.trace().handled_arrival();
+                }
                 let host = hosts.host_of(job.end);
                 hosts.receive(self, self.now, host, job.end, &job.segment);
             }
@@ -603,7 +620,13 @@ impl<L: Limits, O: Tracer> General<L, O> {
         interface: usize,
         job: &Job,
     ) {
+        if O::ACCOUNTS {
+            self.tracer.trace().handled_sending();
+        }
         let left_at = self.transmit_by(self.now, interface, job.end, job.segment);
+        if O::ACCOUNTS && left_at.is_none() {
+            self.tracer.trace().depart_at_once(job.end, &job.segment, self.now);
+        }
         let left_at = left_at.unwrap_or(self.now);
         if left_at != Time::NEVER {
             hosts.note_departure(job.end, &job.segment, left_at);
@@ -617,6 +640,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
         if L::HAS_STATIONS && self.work[interface].is_some() {
+            if O::ACCOUNTS {
+                self.tracer.trace().handle_sending(from, &segment);
+            }
             self.begin_handling(now, interface, Job { way: Way::Out, end: from, segment });
             return Some(Time::NEVER);
         }
@@ -640,7 +666,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 let judged = at.saturating_sub(closed.nic.delay());
                 if O::ACCOUNTS {
-                    let trace = self.tracer.trace();
+                    let mut trace = self.tracer.trace();
                     trace.send(from, &segment, packet.slot());
                     let sent = trace.leave(wire, packet.slot(), frame_bytes, left_at, judged);
                     trace.depart(from, &segment, now, left_at, sent);
@@ -652,7 +678,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 let departs = now + closed.send_latency;
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 if O::ACCOUNTS {
-                    let trace = self.tracer.trace();
+                    let mut trace = self.tracer.trace();
                     trace.send(from, &segment, packet.slot());
                     trace.stay(interface, packet.slot(), departs);
                 }
@@ -829,7 +855,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
 
     const ACCOUNTS: bool = O::ACCOUNTS;
 
-    fn trace(&mut self) -> &mut Trace {
+    fn trace(&self) -> RefMut<'_, Trace> {
         self.tracer.trace()
     }
 

@@ -9,7 +9,8 @@
 //! critical path of the program activity graph (Yang and Miller, Critical path analysis for the
 //! execution of parallel and distributed programs, 1988).
 //!
-//! The modules: [`frames`] follows a frame through devices, [`work`] follows packets and calls
+//! The modules: [`frames`] follows a frame through devices, [`stepped`] through those that are
+//! simulated step by step, [`work`] follows packets and calls
 //! through the stations of a host, [`steps`] what applications do, [`ends`] notes why TCP sends and
 //! for which timers it waits, [`walk`] divides the time of a unit, [`units`] adds up groups of
 //! units.
@@ -18,6 +19,7 @@ mod arena;
 mod ends;
 mod frames;
 mod record;
+mod stepped;
 mod steps;
 mod units;
 mod walk;

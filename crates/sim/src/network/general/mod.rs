@@ -56,6 +56,7 @@ use crate::snapshot::{Carried, EndCounters, Frames, SwitchFrames};
 use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
+use receiver::Watch;
 use switch::Switch;
 use work::{InterfaceWork, Job, Meter, Stage, Way};
 
@@ -430,6 +431,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     /// Puts a PAUSE frame on a wire. Its last bit leaves at `departs`.
     fn carry_pause(&mut self, wire: usize, departs: Time, quanta: u16) {
+        if O::ACCOUNTS {
+            self.tracer.trace().send_pause(wire, departs);
+        }
         let Wire { link, far, pauses, .. } = &mut self.wires[wire];
         let at = departs + link.delay();
         match *far {
@@ -459,6 +463,10 @@ impl<L: Limits, O: Tracer> General<L, O> {
         let Far::Switch { switch, port, .. } = self.wires[wire].far else { return };
         let Some((_, quanta)) = self.wires[wire].pauses.pop_front() else { return };
         self.plan_pause(wire);
+        if O::ACCOUNTS {
+            let back = self.switches[switch as usize].wires[port as usize];
+            self.tracer.trace().pause(back as usize, self.now, quanta);
+        }
         if let switch::Form::Stepped(stepped) = &mut self.switches[switch as usize].form {
             stepped.handle_pause(self.now, port, quanta);
             self.replan_switch(switch as usize);
@@ -495,7 +503,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
     fn step_interface_once<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
         let Interface { wire, form } = &mut self.interfaces[interface];
         let Form::Stepped(stepped) = form else { return };
-        let (wire, happening) = (*wire, stepped.step(self.now, &mut self.packets));
+        let watch = Watch { tracer: &self.tracer, interface };
+        let (wire, happening) = (*wire, stepped.step(self.now, &mut self.packets, &watch));
         self.replan_interface(interface);
         match (happening, wire) {
             (Happening::Delivered(packet), _) => self.deliver(hosts, interface, &packet),
@@ -517,7 +526,12 @@ impl<L: Limits, O: Tracer> General<L, O> {
             (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
                 self.carry_pause(wire, departs, quanta);
             }
-            (Happening::None | Happening::Leaves { .. }, _) => {}
+            (Happening::Paused(quanta), Some(wire)) => {
+                if O::ACCOUNTS {
+                    self.tracer.trace().pause(wire, self.now, quanta);
+                }
+            }
+            (Happening::None | Happening::Leaves { .. } | Happening::Paused(_), _) => {}
         }
     }
 

@@ -18,6 +18,10 @@ use crate::snapshot::{Connection, EndCounters, FlowTimes, Snapshot};
 use crate::wiring::Wiring;
 use crate::workloads;
 
+/// The `operation` of the histograms of a probe.
+pub(crate) const PROBE: &str = "probe";
+/// The `operation` of the histograms of transactions, which combine all operations.
+pub(crate) const TRANSACTION: &str = "transaction";
 /// The name of the clock that all nodes share.
 const CLOCK: &str = "simulation";
 
@@ -134,7 +138,7 @@ fn of_requests(
 ) -> Option<RequestHistogram> {
     let (operation, phase) = match of {
         RequestsOf::Workload => ("request", PhaseKind::Measure),
-        RequestsOf::Probe(phase) => ("probe", phase),
+        RequestsOf::Probe(phase) => (PROBE, phase),
     };
     let ends = hosts.map(|host| wiring.name_of(host as usize));
     histogram(operation, phase, ends, answers)

@@ -17,6 +17,7 @@ use netstudy_tcp::{
 };
 use netstudy_units::{Duration, Rate, Serializer};
 
+use crate::account::{MaybeTrace, Trace};
 use crate::host::stations::{Shared, Stations};
 use crate::snapshot::Carried;
 
@@ -36,6 +37,8 @@ pub(crate) struct Wiring {
     local_paths: BTreeMap<usize, LocalPath>,
     /// For each host with stations, by its node: the stations.
     stations: BTreeMap<usize, Shared>,
+    /// Where the time of units of work goes, if the run is traced.
+    pub(crate) trace: MaybeTrace,
     /// Number of connections that carry files; these have the lowest numbers. On these connections,
     /// the CPU time for copying is accounted for by the application, not per packet.
     pub(crate) file_connections: usize,
@@ -216,6 +219,7 @@ impl Wiring {
             routes,
             local_paths,
             stations,
+            trace: MaybeTrace::default(),
             file_connections: 0,
         };
         // TCP configurations are checked here because this needs the MTU of each path, which is
@@ -228,6 +232,18 @@ impl Wiring {
             }
         }
         Ok(wiring)
+    }
+
+    /// Lets a trace follow the work of all stations.
+    pub(crate) fn set_trace(&mut self, mut trace: Trace) {
+        let at_work = |(&node, stations): (&usize, &Shared)| {
+            trace.add_host_work(node, stations.borrow().count())
+        };
+        let numbers: Vec<_> = self.stations.iter().map(at_work).collect();
+        self.trace = MaybeTrace::of(Rc::new(RefCell::new(trace)));
+        for (stations, number) in self.stations.values().zip(numbers) {
+            stations.borrow_mut().set_trace(self.trace.clone(), number);
+        }
     }
 
     /// The TCP configuration of a member at one of its connections. The clock of each member has

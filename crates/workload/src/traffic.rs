@@ -116,6 +116,9 @@ pub enum Because {
     Heard(Wait),
     /// The last event of which the application heard on any connection, and then this wait.
     HeardLast(Wait),
+    /// The last step of the job with this number, and then this wait. The driver numbers the jobs of
+    /// its own applications.
+    Step(u32, Wait),
     /// Only the application's schedule.
     Scheduled,
 }

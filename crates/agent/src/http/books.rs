@@ -45,7 +45,7 @@ impl Books {
                 self.element.add(intended, sent, ended);
                 self.element_first_byte.record(first_byte.since(sent).as_ns());
             }
-            TransactionAction::Transaction { operation, intended, sent, ended } => {
+            TransactionAction::Transaction { operation, intended, sent, ended, .. } => {
                 self.transaction.add(intended, sent, ended);
                 self.operations[operation as usize].add(intended, sent, ended);
             }
@@ -156,7 +156,8 @@ mod tests {
         let mut books = Books::new(2);
         let (intended, sent, first_byte, ended) = (at(1), at(3), at(4), at(9));
         books.note(TransactionAction::Element { operation: 1, intended, sent, first_byte, ended });
-        books.note(TransactionAction::Transaction { operation: 1, intended, sent, ended });
+        let (client, operation) = (0, 1);
+        books.note(TransactionAction::Transaction { client, operation, intended, sent, ended });
         let counts = [Counts::default(), Counts { unfinished: 3, ..Counts::default() }];
         let mut times = BTreeMap::new();
         for record in books.into_records(&["home", "buy"], &counts) {

@@ -36,9 +36,9 @@ pub(crate) enum Site {
 pub(crate) enum What {
     /// Time passed at this spot.
     Spent(Spot),
-    /// A point in time, at which this end of a connection sends data. What happened before was
-    /// necessary for this reason.
-    Because(Reason, EndIndex),
+    /// A point in time, at which this end of a connection sends data or, if none, an application
+    /// goes on. What happened before was necessary for this reason.
+    Because(Reason, Option<EndIndex>),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -71,7 +71,7 @@ impl Arena {
             behind: NodeId::BEFORE,
             from: Time::ZERO,
             to: Time::ZERO,
-            what: What::Because(Reason::Own, EndIndex(0)),
+            what: What::Because(Reason::Own, None),
         };
         Self { nodes: vec![before], full: FULL, most: 0 }
     }

@@ -126,6 +126,7 @@ impl Trace {
         let heard_last = self.hosts[host].heard;
         let (parent, wait) = match because {
             Because::Heard(wait) if heard != NodeId::BEFORE => (heard, wait),
+            Because::Step(job, wait) => (self.jobs[job as usize], wait),
             Because::HeardLast(wait) if heard_last != NodeId::BEFORE => (heard_last, wait),
             _ => (self.hosts[host].scheduled, Wait::Schedule),
         };
@@ -160,7 +161,7 @@ impl Trace {
                     behind: NodeId::BEFORE,
                     from: at,
                     to: at,
-                    what: What::Because(reason, from),
+                    what: What::Because(reason, Some(from)),
                 });
                 self.marker = Some((reason, node));
                 node

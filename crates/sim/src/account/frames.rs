@@ -1,5 +1,7 @@
 //! The way of a frame: from TCP through the interface and the switches to the TCP of its receiver.
 
+use std::collections::VecDeque;
+
 use netstudy_fabric::Link;
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records::Place;
@@ -7,18 +9,23 @@ use netstudy_units::{Duration, Time};
 
 use super::Trace;
 use super::arena::{Node, NodeId, Site, Spot, What};
+use super::work::Span;
 use crate::wiring::Wiring;
 
 /// A direction of a link, and the device that sends on it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Wire {
-    link: Link,
+    pub(super) link: Link,
     /// The latency of the device.
     latency: (Spot, Duration),
     /// Least time between the starts of two frames.
     interval: Duration,
     /// The other end may pause the device.
-    pauses: bool,
+    pub(super) pauses: bool,
+    /// The last pause: from, until.
+    pub(super) paused: Span,
+    /// The device's own PAUSE frames since the last frame: start and end of each.
+    pub(super) own_pauses: VecDeque<Span>,
     /// The last frame that was sent.
     pub(crate) last: NodeId,
 }
@@ -48,16 +55,17 @@ impl Wire {
             }
         };
         let link = wiring.topology.link(at);
-        Self { link, latency, interval, pauses, last: NodeId::BEFORE }
+        let (paused, own_pauses) = ([Time::ZERO; 2], VecDeque::new());
+        Self { link, latency, interval, pauses, paused, own_pauses, last: NodeId::BEFORE }
     }
 }
 
 /// An interface that receives frames, or the path inside of a host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Receiver {
-    host: u32,
+    pub(super) host: u32,
     /// The direction of the link on which frames come; none: they stay inside of the host.
-    wire: Option<u32>,
+    pub(super) wire: Option<u32>,
     /// If receiving takes CPU time: the delay of the interrupt.
     interrupt_delay: Option<Duration>,
     /// The last frame that was taken in.
@@ -126,7 +134,7 @@ impl Trace {
         departs: Time,
         judged: Time,
     ) -> NodeId {
-        let Wire { link, latency: (device, latency), interval, pauses, last } = self.wires[number];
+        let Wire { link, latency: (device, latency), interval, last, .. } = self.wires[number];
         let on = |place| Spot { place, site: Site::Link(number as u32) };
         let arrived = self.arena.get(self.packets[slot]).to;
         let start = departs.saturating_sub(link.serialization(frame_bytes));
@@ -137,7 +145,7 @@ impl Trace {
             node =
                 self.spend(node, on(Place::PacketRateSending), (last_start + interval).min(start));
         }
-        node = self.spend(node, on(if pauses { Place::Pause } else { Place::Queue }), start);
+        node = self.hold_back(number, node, start);
         let sent = self.spend(node, on(Place::Serialization), departs);
         self.wires[number].last = sent;
         let usable = if judged == departs {

@@ -9,19 +9,26 @@
 //! critical path of the program activity graph (Yang and Miller, Critical path analysis for the
 //! execution of parallel and distributed programs, 1988).
 //!
-//! The modules: [`frames`] follows a frame through devices, [`ends`] notes why TCP sends and for
-//! which timers it waits, [`walk`] divides the time of a unit, [`units`] adds up groups of units.
+//! The modules: [`frames`] follows a frame through devices, [`stepped`] through those that are
+//! simulated step by step, [`work`] follows packets and calls
+//! through the stations of a host, [`steps`] what applications do, [`ends`] notes why TCP sends and
+//! for which timers it waits, [`walk`] divides the time of a unit, [`units`] adds up groups of
+//! units.
 
 mod arena;
 mod ends;
 mod frames;
 mod record;
+mod stepped;
+mod steps;
 mod units;
 mod walk;
+mod work;
 
 use netstudy_records::{Reason, UnitKind};
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Time};
+use netstudy_workload::Because;
 
 use arena::{Arena, NodeId};
 use ends::EndState;
@@ -29,8 +36,11 @@ pub(crate) use ends::Fired;
 pub(crate) use frames::ReceiveTimes;
 use frames::{Receiver, Wire};
 pub(crate) use record::Accounts;
+pub(crate) use steps::{Job, MaybeTrace, SharedTrace};
 use units::{Unit, Units, VIEWS};
 use walk::{Adder, Broken, sending, walk};
+use work::{AtStages, HostWork};
+pub(crate) use work::{CpuWork, Device, Moves, Span};
 
 use crate::applications::Cast;
 use crate::end_index::EndIndex;
@@ -70,6 +80,15 @@ pub(crate) struct Trace {
     /// For each end of a connection: its host's node.
     host_of_end: Vec<u32>,
     hosts: Vec<HostState>,
+    /// The last step of each [`Job`].
+    jobs: Vec<NodeId>,
+    host_work: Vec<HostWork>,
+    /// The packet at the stations of a host, in the current event.
+    packet: NodeId,
+    /// The packets at the stations, by interface.
+    at_stages: Vec<AtStages>,
+    /// The packet that leaves the stations for its interface.
+    handled: Option<NodeId>,
     /// Number of the workload's connections.
     connections: usize,
     /// Whether data is sent by the end that opens a connection, and by the other end.
@@ -100,6 +119,11 @@ impl Trace {
             ends: vec![EndState::default(); 2 * connections.len()],
             host_of_end: connections.iter().flatten().map(|&member| node_of(member)).collect(),
             hosts: hosts.collect(),
+            jobs: Vec::new(),
+            host_work: Vec::new(),
+            packet: NodeId::BEFORE,
+            at_stages: Vec::new(),
+            handled: None,
             connections: cast.connections.len(),
             senders: cast.senders,
             units: Units::new(kind),
@@ -118,7 +142,8 @@ impl Trace {
 
     /// An end sends a segment as the packet in this slot.
     pub(crate) fn send(&mut self, from: EndIndex, segment: &Segment, slot: usize) {
-        let node = self.sends(from, segment);
+        let handled = self.handled.take();
+        let node = handled.unwrap_or_else(|| self.sends(from, segment));
         if self.packets.len() <= slot {
             self.packets.resize(slot + 1, NodeId::BEFORE);
         }
@@ -132,15 +157,34 @@ impl Trace {
 
     // ---- units of work
 
-    /// A unit of work of this kind, which began at `start`, has ended with the last event of which
-    /// the application has heard at the end `end`.
-    pub(crate) fn end_unit(&mut self, kind: UnitKind, start: Time, end: EndIndex) {
-        if kind != self.units.kind || end.connection() >= self.connections {
+    /// A unit of work of this kind, which began at `start`, has ended with the last byte of the end
+    /// `end`. `because`: what an action of the application at this end follows.
+    pub(crate) fn end_unit(
+        &mut self,
+        kind: UnitKind,
+        start: Time,
+        end: EndIndex,
+        because: Because,
+    ) {
+        let last = match because {
+            Because::Step(job, _) => self.jobs[job as usize],
+            _ => self.ends[end.index()].heard,
+        };
+        self.end_unit_with(kind, start, end.connection(), last);
+    }
+
+    fn end_unit_with(&mut self, kind: UnitKind, start: Time, connection: usize, last: NodeId) {
+        if kind != self.units.kind || connection >= self.connections {
             return;
         }
-        if let Some(unit) = self.divide(start, self.ends[end.index()].heard, end) {
+        if let Some(unit) = self.divide(start, last, connection) {
             self.units.add(unit);
         }
+    }
+
+    /// A transaction of the workload, which began at `start`, has ended with the last step of `job`.
+    pub(crate) fn end_transaction(&mut self, start: Time, connection: usize, job: Job) {
+        self.end_unit_with(UnitKind::Transaction, start, connection, self.jobs[job.index()]);
     }
 
     /// An iteration has ended that began at `start`. `members` are the client's ends of its
@@ -152,11 +196,12 @@ impl Trace {
         let Some(&last) = members.last() else { return };
         let median = members[(members.len() - 1) / 2];
         if members.len() > 1
-            && let Some(unit) = self.divide(start, heard(&median), median)
+            && let Some(unit) = self.divide(start, heard(&median), median.connection())
         {
             self.units.add_median_member(&unit);
         }
-        self.end_unit(UnitKind::Iteration, start, last);
+        let node = self.ends[last.index()].heard;
+        self.end_unit_with(UnitKind::Iteration, start, last.connection(), node);
     }
 
     /// Data of an unsized stream has arrived at the end `end`, which is the current event.
@@ -182,15 +227,15 @@ impl Trace {
         let every = self.connections.div_ceil(STREAMS_MAX);
         let turn = self.intervals / self.connections;
         if (end.connection() + turn).is_multiple_of(every)
-            && let Some(unit) = self.divide(from, sent, end)
+            && let Some(unit) = self.divide(from, sent, end.connection())
         {
             self.units.add(unit);
         }
     }
 
-    fn divide(&mut self, start: Time, last: NodeId, end: EndIndex) -> Option<Unit> {
+    fn divide(&mut self, start: Time, last: NodeId, connection: usize) -> Option<Unit> {
         let whole = self.arena.get(last).to.since(start);
-        let connection = end.connection() as u32;
+        let connection = connection as u32;
         let mut unit = Unit { whole_ps: whole.as_ps(), connection, ..Unit::default() };
         for (view, parts) in VIEWS.into_iter().zip(&mut unit.parts) {
             match walk(&self.arena, view, start, last, &mut self.adder) {
@@ -214,10 +259,13 @@ impl Trace {
     /// Removes all nodes that no unit of work needs. The oldest that is under way began at
     /// `horizon`.
     pub(crate) fn forget(&mut self, horizon: Time) {
-        let Self { arena, packets, wires, receivers, ends, hosts, .. } = self;
+        let Self {
+            arena, packets, wires, receivers, ends, hosts, jobs, host_work, at_stages, ..
+        } = self;
         let intervals = ends.iter().filter_map(|end| end.interval_from).min();
         let horizon = intervals.map_or(horizon, |from| from.min(horizon));
-        let mut held = vec![&mut self.event, &mut self.arriving];
+        let mut held = vec![&mut self.event, &mut self.arriving, &mut self.packet];
+        held.extend(&mut self.handled);
         held.extend(self.marker.iter_mut().map(|(_, node)| node));
         held.extend(packets.iter_mut().chain(wires.iter_mut().map(|wire| &mut wire.last)));
         for one in receivers {
@@ -226,6 +274,9 @@ impl Trace {
         for end in ends {
             held.extend(end.nodes());
         }
+        held.extend(jobs);
+        held.extend(host_work.iter_mut().flat_map(HostWork::nodes));
+        held.extend(at_stages.iter_mut().flatten().flatten());
         for host in hosts {
             held.extend([&mut host.heard, &mut host.scheduled]);
         }

@@ -3,12 +3,15 @@
 use std::collections::BTreeMap;
 
 use netstudy_records as records;
-use netstudy_records::{Check, Place, Reason, Samples, TimeAccount};
+use netstudy_records::{
+    Check, Latency, Place, Reason, RequestHistogram, Samples, TimeAccount, UnitKind,
+};
 
 use super::Trace;
 use super::arena::{Site, Spot};
 use super::units::{Units, VIEWS};
 use super::walk::{Adder, Broken, Part, PartNumber};
+use crate::record::{PROBE, TRANSACTION};
 use crate::wiring::Wiring;
 
 /// The accounts of time of a run that has ended.
@@ -27,9 +30,11 @@ pub(crate) struct Accounts {
 type Names = [String; 2];
 
 impl Accounts {
-    /// The accounts at the end of the run `run`.
-    pub(crate) fn new(trace: Trace, run: &records::Run, wiring: &Wiring) -> Self {
-        let Trace { units, adder, broken, .. } = trace;
+    /// The accounts at the end of the run `run`. The trace has no units afterwards.
+    pub(crate) fn new(trace: &mut Trace, run: &records::Run, wiring: &Wiring) -> Self {
+        let none = Units::new(trace.units.kind);
+        let (units, broken) = (std::mem::replace(&mut trace.units, none), trace.broken);
+        let adder = std::mem::take(&mut trace.adder);
         let names = run.network.nodes.iter().map(|node| names_of(run, node)).collect();
         Self { units, adder, broken, names, at: wiring.nodes_of_links() }
     }
@@ -37,7 +42,7 @@ impl Accounts {
     /// Adds the accounts of all groups in both views to the samples of a record. Returns the check
     /// that the parts of each unit add up, and that the units are those of the other samples.
     pub(crate) fn add_to(self, samples: &mut Samples) -> Check {
-        let check = self.check(recorded(samples));
+        let check = self.check(recorded(samples, self.units.kind));
         let Self { units, adder, names, at, .. } = self;
         if let Some(table) = &mut samples.connection {
             table.last = units.last(table.client.len());
@@ -82,30 +87,38 @@ impl Accounts {
             let detail = format!("the path of a unit breaks at {:?}", broken.at);
             return Check { law, holds: false, detail };
         }
-        // Each recorded time is rounded down to nanoseconds.
+        // Each recorded time is rounded to nanoseconds.
         let agrees = recorded.is_none_or(|[count, sum_ns]| {
-            let ns = whole_ps / 1000;
-            count == units && sum_ns <= ns && ns <= sum_ns + count
+            count == units && sum_ns.abs_diff(whole_ps / 1000) <= count
         });
         let detail = format!("{units} units, {whole_ps} ps; recorded: {recorded:?}");
         Check { law, holds: agrees, detail }
     }
 }
 
-/// The number of units in the samples of a record, and the sum of their times in nanoseconds, each
-/// rounded down; none if the samples do not have them.
-fn recorded(samples: &Samples) -> Option<[u64; 2]> {
-    if let Some(iterations) = &samples.iteration {
-        let all = &iterations.completion_ns;
-        return Some([all.len() as u64, all.iter().sum()]);
+/// The number of units of this kind in the samples of a record, and the sum of their times in
+/// nanoseconds, each rounded to one; none if the samples do not have them.
+fn recorded(samples: &Samples, kind: UnitKind) -> Option<[u64; 2]> {
+    let in_histograms = |is_counted: fn(&RequestHistogram) -> bool| {
+        let counted = samples.request.iter().filter(|one| is_counted(one));
+        Some(counted.fold([0, 0], |[count, sum], one| [count + one.count, sum + one.sum_ns]))
+    };
+    match kind {
+        UnitKind::Iteration => {
+            let all = &samples.iteration.as_ref()?.completion_ns;
+            Some([all.len() as u64, all.iter().sum()])
+        }
+        UnitKind::Transfer => {
+            let all = samples.transfer.as_ref()?;
+            let times = all.start_ns.iter().zip(&all.end_ns).map(|(start, end)| end - start);
+            Some([all.end_ns.len() as u64, times.sum()])
+        }
+        UnitKind::Request => in_histograms(|one| one.operation != PROBE),
+        UnitKind::Transaction => {
+            in_histograms(|one| one.operation == TRANSACTION && one.latency == Latency::Response)
+        }
+        UnitKind::Interval => None,
     }
-    let requests = samples.request.iter().filter(|one| one.operation != "probe");
-    if requests.clone().next().is_some() {
-        return Some(
-            requests.fold([0, 0], |[count, sum], one| [count + one.count, sum + one.sum_ns]),
-        );
-    }
-    None
 }
 
 /// The sums by reason, place and names. Hosts of one group have the same name.

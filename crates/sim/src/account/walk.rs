@@ -4,6 +4,7 @@ use netstudy_records::{Place, Reason, TimeView};
 use netstudy_units::Time;
 
 use super::arena::{Arena, NodeId, Site, Spot, What};
+use crate::end_index::EndIndex;
 
 /// A part of a unit's time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,7 +23,7 @@ const REASONS: usize = Reason::OwnInterface as usize + 1;
 const PLACES: usize = Place::NotKnown as usize + 1;
 
 /// Adds up times by part, in an array with an entry for each part that is possible in a network.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Adder {
     nodes: usize,
     sites: usize,
@@ -81,7 +82,7 @@ pub(crate) fn sending(arena: &Arena, arrival: NodeId) -> Option<NodeId> {
     let mut id = arrival;
     while id != NodeId::BEFORE {
         let node = arena.get(id);
-        if let What::Because(..) = node.what {
+        if let What::Because(_, Some(_)) = node.what {
             return Some(id);
         }
         id = node.parent;
@@ -114,8 +115,9 @@ pub(crate) fn walk(
             What::Because(why, end) => {
                 // An end that waits for room waits for the whole round trip, also if the peer sends
                 // the acknowledgment together with data of its own.
-                if reason == Reason::Own || waiting != Some(end.peer()) {
-                    (reason, waiting) = (why, Some(end));
+                let is_peer = end.is_some() && waiting == end.map(EndIndex::peer);
+                if reason == Reason::Own || !is_peer {
+                    (reason, waiting) = (why, end);
                 }
                 id = node.parent;
             }

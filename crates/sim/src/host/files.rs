@@ -9,7 +9,8 @@ use netstudy_records::{DataPath, FileSink, FileSource, Ftp};
 use netstudy_units::Time;
 use netstudy_workload::ftp::Stored;
 
-use super::stations::{Call, FileId, ReceivePath, SendPath, Shared};
+use super::stations::{Call, FileId, FileJobs, ReadAhead, ReceivePath, SendPath, Shared};
+use crate::account::{Job as TracedJob, MaybeTrace};
 
 /// The time that one application needs for reading and writing files. The functions must be called
 /// in the order of time.
@@ -27,7 +28,7 @@ pub(crate) trait FileCosts {
     fn write(&mut self, now: Time, bytes: u64) -> Time;
 
     /// The time at which the last piece will be done. This is `done`, as returned earlier, unless
-    /// packets have delayed the piece since.
+    /// packets have delayed the piece since. Call this when `done` has come.
     fn put_off(&mut self, done: Time) -> Time {
         done
     }
@@ -72,15 +73,21 @@ pub(crate) struct StationedFiles {
     read_bytes: u64,
     /// The disk can begin to read the next piece ahead at this time.
     ready: Time,
+    jobs: FileJobs,
+    /// The end of the last piece.
+    before: TracedJob,
+    trace: MaybeTrace,
     /// The current call.
     call: Option<Call>,
 }
 
 impl StationedFiles {
     /// The files of the flow with this number: their size is `bytes`, and `ftp` says where they are
-    /// stored. `sends_without_copy`: the application may use sendfile.
+    /// stored. `sends_without_copy`: the application may use sendfile. `job`: the carrier's, in the
+    /// trace.
     pub(crate) fn new(
         stations: &Shared,
+        (trace, job): (&MaybeTrace, TracedJob),
         ftp: Ftp,
         bytes: u64,
         flow: u32,
@@ -105,7 +112,19 @@ impl StationedFiles {
             from_disk: stations.borrow().reads_from_disk(ftp.source, bytes),
             read_bytes: 0,
             ready: Time::ZERO,
+            jobs: FileJobs { call: job, rest: trace.job() },
+            before: trace.job(),
+            trace: trace.clone(),
             call: None,
+        }
+    }
+}
+
+impl StationedFiles {
+    /// The disk can read the next piece ahead after the last step of the carrier.
+    fn note_ready(&self) {
+        if let Some(mut trace) = self.trace.get() {
+            trace.follow(self.before, self.jobs.call);
         }
     }
 }
@@ -118,30 +137,42 @@ impl FileCosts for StationedFiles {
     fn read(&mut self, now: Time, bytes: u64) -> Time {
         if self.read_bytes == 0 {
             self.ready = now;
+            self.note_ready();
         }
         self.read_bytes = (self.read_bytes + bytes) % self.bytes;
-        let from_disk = self.from_disk.then_some((self.file, self.ready));
-        let call = self.stations.borrow_mut().send_file(now, self.send, bytes, from_disk);
+        let ahead = ReadAhead { file: self.file, ready: self.ready, before: self.before };
+        let from_disk = self.from_disk.then_some(ahead);
+        let mut stations = self.stations.borrow_mut();
+        let call = stations.send_file(now, self.send, bytes, from_disk, self.jobs);
+        drop(stations);
         self.call = Some(call);
         self.ready = call.done();
         self.ready
     }
 
     fn write(&mut self, now: Time, bytes: u64) -> Time {
-        let call = self.stations.borrow_mut().receive_file(now, self.receive, bytes, self.file);
+        let mut stations = self.stations.borrow_mut();
+        let call = stations.receive_file(now, self.receive, bytes, self.file, self.jobs);
+        drop(stations);
         self.call = Some(call);
         call.done()
     }
 
     fn put_off(&mut self, done: Time) -> Time {
         let Some(call) = &mut self.call else { return done };
-        *call = self.stations.borrow().renewed(call);
-        call.done().max(done)
+        let stations = self.stations.borrow();
+        *call = stations.renewed(call);
+        if call.done() > done {
+            return call.done();
+        }
+        stations.end(call, self.jobs);
+        self.note_ready();
+        done
     }
 
     fn sync(&mut self, now: Time) -> Time {
         self.call = None;
-        self.stations.borrow().sync(now)
+        self.stations.borrow().sync(now, self.jobs.call)
     }
 }
 
@@ -175,6 +206,9 @@ pub(crate) struct Carrier {
     /// Size of the TCP send buffer, in bytes.
     room_bytes: u64,
     job: Job,
+    trace: MaybeTrace,
+    /// What the carrier does, in the trace.
+    steps: TracedJob,
     /// For the current piece: when it is done, and its number of bytes.
     piece: Option<(Time, u64)>,
     first_byte: Option<Time>,
@@ -187,17 +221,48 @@ pub(crate) struct Carrier {
 
 impl Carrier {
     /// A carrier whose file accesses cost `costs`. `room_bytes`: size of the socket's send buffer.
-    pub(crate) fn new(costs: Box<dyn FileCosts>, syncs: bool, room_bytes: u64) -> Self {
+    pub(crate) fn new(
+        costs: Box<dyn FileCosts>,
+        syncs: bool,
+        room_bytes: u64,
+        (trace, steps): (&MaybeTrace, TracedJob),
+    ) -> Self {
         Self {
             costs,
             syncs,
             room_bytes,
             job: Job::Rests,
+            trace: trace.clone(),
+            steps,
             piece: None,
             first_byte: None,
             received: 0,
             acknowledged: 0,
             is_ended: false,
+        }
+    }
+
+    /// What the carrier does, in the trace.
+    pub(crate) const fn steps(&self) -> TracedJob {
+        self.steps
+    }
+
+    /// Whether the carrier has no file to carry.
+    pub(crate) fn rests(&self) -> bool {
+        self.job == Job::Rests
+    }
+
+    /// Whether the carrier waits for an event of the connection.
+    fn waits(&self) -> bool {
+        !self.rests() && self.piece.is_none()
+    }
+
+    /// The carrier goes on because of the current event, if it has waited.
+    fn hear(&self) {
+        if self.waits()
+            && let Some(mut trace) = self.trace.get()
+        {
+            trace.hear_job(self.steps);
         }
     }
 
@@ -221,6 +286,7 @@ impl Carrier {
     pub(crate) fn received(&mut self, now: Time, total: u64) -> bool {
         self.received = total;
         self.first_byte.get_or_insert(now);
+        self.hear();
         self.costs.piece_bytes().is_some() && self.piece.is_none()
     }
 
@@ -229,12 +295,20 @@ impl Carrier {
         self.acknowledged = total;
         let Job::Sends { left, written, .. } = self.job else { return false };
         let has_room = left > 0 && written - total < self.room_bytes && self.piece.is_none();
-        has_room || (left == 0 && total == written)
+        if has_room && let Some(mut trace) = self.trace.get() {
+            trace.hear_room(self.steps);
+        }
+        let is_all = left == 0 && total == written;
+        if is_all {
+            self.hear();
+        }
+        has_room || is_all
     }
 
     /// Records that the peer has closed the connection.
-    pub(crate) const fn ended(&mut self) {
+    pub(crate) fn ended(&mut self) {
         self.is_ended = true;
+        self.hear();
     }
 
     /// When the current piece is done; [`Time::NEVER`] if there is none.
@@ -364,13 +438,18 @@ mod tests {
         Time::ZERO + PIECE * us
     }
 
+    fn carrier(costs: impl FileCosts + 'static, syncs: bool) -> Carrier {
+        let untraced = (&MaybeTrace::default(), TracedJob::default());
+        Carrier::new(Box::new(costs), syncs, 20, untraced)
+    }
+
     fn steps(carrier: &mut Carrier, now: Time) -> Vec<CarrierStep> {
         std::iter::from_fn(|| carrier.poll(now)).collect()
     }
 
     #[test]
     fn a_sender_reads_a_piece_when_it_has_written_the_one_before_and_has_room() {
-        let mut carrier = Carrier::new(Box::new(Slow), false, 20);
+        let mut carrier = carrier(Slow, false);
         carrier.renew();
         carrier.send(25);
         assert_eq!(steps(&mut carrier, at(0)), []);
@@ -388,7 +467,7 @@ mod tests {
 
     #[test]
     fn a_receiver_leaves_with_tcp_all_but_what_it_has_dealt_with() {
-        let mut carrier = Carrier::new(Box::new(Slow), true, 20);
+        let mut carrier = carrier(Slow, true);
         carrier.renew();
         carrier.receive();
         assert!(carrier.received(at(0), 25));
@@ -407,7 +486,7 @@ mod tests {
 
     #[test]
     fn what_costs_nothing_takes_one_step() {
-        let mut carrier = Carrier::new(Box::new(Free), false, 20);
+        let mut carrier = carrier(Free, false);
         carrier.renew();
         carrier.send(1 << 40);
         assert_eq!(steps(&mut carrier, at(3)), [CarrierStep::Write(1 << 40), CarrierStep::Close]);

@@ -9,6 +9,8 @@ pub(crate) mod files;
 pub(crate) mod permits;
 pub(crate) mod stations;
 
+use std::cell::RefMut;
+
 use netstudy_fabric::Schedule;
 use netstudy_records::{Place, UnitKind};
 use netstudy_tcp::{Counters, Endpoint, Outlet, Segment, Standing, State};
@@ -94,7 +96,7 @@ pub(crate) trait Network<T>: Sized {
     const ACCOUNTS: bool = false;
 
     /// The trace of time, if [`Self::ACCOUNTS`].
-    fn trace(&mut self) -> &mut Trace {
+    fn trace(&self) -> RefMut<'_, Trace> {
         unreachable!("only a network with accounts has a trace of time")
     }
 
@@ -410,7 +412,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         before: u64,
     ) {
         if W::ACCOUNTS && self.ends[to.index()].tcp.bytes_received() > before {
-            let trace = network.trace();
+            let mut trace = network.trace();
             trace.hear(to, host);
             if self.shared.measure.is_measuring() {
                 trace.stream(to);
@@ -695,7 +697,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     if let Action::Sample(sample) = action
                         && Self::accounts(network)
                     {
-                        self.end_unit(network.trace(), host, sample);
+                        self.end_unit(&mut network.trace(), host, sample);
                     }
                     self.shared.measure.note(now, host, action);
                     continue;
@@ -721,10 +723,12 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 trace.end_iteration(started, self.hosts[host].ends.clone());
             }
             Sample::Transfer { connection, started, .. } => {
-                trace.end_unit(UnitKind::Transfer, started, end(connection));
+                let because = self.hosts[host].app.because(connection);
+                trace.end_unit(UnitKind::Transfer, started, end(connection), because);
             }
             Sample::Request { connection, intended, .. } => {
-                trace.end_unit(UnitKind::Request, intended, end(connection));
+                let because = self.hosts[host].app.because(connection);
+                trace.end_unit(UnitKind::Request, intended, end(connection), because);
             }
             Sample::LogIn { .. } => {}
         }

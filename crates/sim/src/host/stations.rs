@@ -16,6 +16,8 @@ use netstudy_records as records;
 use netstudy_records::{FileSource, Modelled, Service};
 use netstudy_units::{Duration, Time};
 
+use crate::account::{CpuWork, Device, Job, MaybeTrace, Moves, Span, Trace};
+
 use super::permits::{PermitKind, PermitTimes, Permits, SharedPermits};
 
 /// The busy times of a CPU, bus or disk, which handles one piece of work at a time.
@@ -94,14 +96,13 @@ impl Pipe {
         picoseconds(8_000_000_000_000 * u128::from(bytes) / u128::from(self.rate_bps))
     }
 
-    /// Carries bytes that are available from the time `ready` on. Returns when the last byte has
-    /// been carried.
-    fn carry(&mut self, now: Time, ready: Time, bytes: u64) -> Time {
+    /// Carries bytes that are available from the time `ready` on. Returns when.
+    fn carry(&mut self, now: Time, ready: Time, bytes: u64) -> Span {
         let start = ready.max(self.timeline.free_at);
         let end = start + self.time(bytes);
         self.timeline.reserve(now, start, end);
         self.bytes += bytes;
-        end
+        [start, end]
     }
 }
 
@@ -138,15 +139,17 @@ impl Disk {
         })
     }
 
-    fn request(&mut self, now: Time, ready: Time, file: FileId, bytes: u64) -> Time {
-        let mut ready = ready;
-        if self.last != Some(file) {
-            self.last = Some(file);
-            let start = ready.max(self.pipe.timeline.free_at);
-            ready = start + self.access;
-            self.pipe.timeline.reserve(now, start, ready);
+    /// Reads or writes. Returns when.
+    fn request(&mut self, now: Time, ready: Time, file: FileId, bytes: u64) -> Span {
+        if self.last == Some(file) {
+            return self.pipe.carry(now, ready, bytes);
         }
-        self.pipe.carry(now, ready, bytes)
+        self.last = Some(file);
+        let start = ready.max(self.pipe.timeline.free_at);
+        let positioned = start + self.access;
+        self.pipe.timeline.reserve(now, start, positioned);
+        let [_, end] = self.pipe.carry(now, positioned, bytes);
+        [start, end]
     }
 }
 
@@ -192,6 +195,25 @@ struct OneCpu {
 impl OneCpu {
     const NEW: Self =
         Self { timeline: Timeline::NEW, packets_until: Time::ZERO, put_off: Duration::ZERO };
+}
+
+/// A part of a file that the disk can read ahead.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReadAhead {
+    pub(crate) file: FileId,
+    /// The disk can begin at this time.
+    pub(crate) ready: Time,
+    /// The job whose last step ends at this time, or includes it.
+    pub(crate) before: Job,
+}
+
+/// The jobs of a call that moves bytes of a file.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FileJobs {
+    /// The call itself.
+    pub(crate) call: Job,
+    /// The part of the call that disk and buses do.
+    pub(crate) rest: Job,
 }
 
 /// A call of an application. Packets may delay its end.
@@ -254,6 +276,9 @@ pub(crate) struct Stations {
     database_disk: Option<Timeline>,
     permits: Vec<(PermitKind, SharedPermits)>,
     chance: Stream,
+    trace: MaybeTrace,
+    /// The number of the host in the trace.
+    number: usize,
 }
 
 const MILLION: u64 = 1_000_000;
@@ -294,7 +319,26 @@ impl Stations {
             permits: Vec::new(),
             chance: Stream::new(seed, &format!("{name}/work")),
             costs,
+            trace: MaybeTrace::default(),
+            number: 0,
         }))
+    }
+
+    /// Lets a trace follow the work, in which the host has this number.
+    pub(crate) fn set_trace(&mut self, trace: MaybeTrace, number: usize) {
+        (self.trace, self.number) = (trace, number);
+    }
+
+    /// Tells the trace, if the run is traced; `note` gets the number of the host.
+    fn note(&self, note: impl FnOnce(&mut Trace, usize)) {
+        if let Some(mut trace) = self.trace.get() {
+            note(&mut trace, self.number);
+        }
+    }
+
+    /// Number of CPUs.
+    pub(crate) fn count(&self) -> usize {
+        self.cpus.len()
     }
 
     /// Number of CPUs; none if work costs no CPU time.
@@ -372,13 +416,15 @@ impl Stations {
         self.database_disk = Some(Timeline::NEW);
     }
 
-    /// When the database's disk will have finished an access that reaches it at `now` and takes the
-    /// time `took`. Without such a disk: at once.
-    pub(crate) fn access_database_disk(&mut self, now: Time, took: Duration) -> Time {
+    /// When the database's disk will have finished an access for `job` that reaches it at `now` and
+    /// takes the time `took`. Without such a disk: at once.
+    pub(crate) fn access_database_disk(&mut self, now: Time, took: Duration, job: Job) -> Time {
         let Some(disk) = &mut self.database_disk else { return now };
         let start = now.max(disk.free_at);
-        disk.reserve(now, start, start + took);
-        disk.free_at
+        let end = start + took;
+        disk.reserve(now, start, end);
+        self.note(|trace, host| trace.use_disk(host, job, [start, end]));
+        end
     }
 
     // ---- packets
@@ -430,43 +476,52 @@ impl Stations {
         let cost = self.at_speed(cost, self.drawn[interface].1);
         let number = interface % self.cpus.len();
         let start = now.max(self.cpus[number].packets_until);
-        let end = self.copied(now, start + cost, copied_bytes);
+        let work = self.copied(now, number, [start, start + cost], copied_bytes);
+        let end = work.end();
         let cpu = &mut self.cpus[number];
         cpu.packets_until = end;
-        if cpu.timeline.free_at <= start {
-            cpu.timeline.reserve(now, start, end);
-        } else {
+        let delays = cpu.timeline.free_at > start;
+        if delays {
             cpu.timeline.put_off(end.since(start));
             cpu.put_off = cpu.put_off + end.since(start);
+        } else {
+            cpu.timeline.reserve(now, start, end);
         }
+        self.note(|trace, host| {
+            if delays {
+                trace.put_off(host, number, start, end.since(start));
+            }
+            trace.handle_packet(host, &work);
+        });
         end
     }
 
     /// Moves a frame between memory and its interface, in either direction. Returns when it has
     /// crossed the buses.
     pub(crate) fn move_frame(&mut self, now: Time, frame_bytes: u32) -> Time {
-        self.move_by_device(now, u64::from(frame_bytes))
+        let (end, moves) = self.move_by_device(now, u64::from(frame_bytes));
+        self.note(|trace, host| trace.move_packet(host, &moves));
+        end
     }
 
-    fn move_by_device(&mut self, now: Time, bytes: u64) -> Time {
-        let mut end = now;
-        for bus in [&mut self.io_bus, &mut self.memory_bus].into_iter().flatten() {
-            end = end.max(bus.carry(now, now, bytes));
-        }
-        end
+    fn move_by_device(&mut self, now: Time, bytes: u64) -> (Time, Moves) {
+        let buses = [(Device::IoBus, &mut self.io_bus), (Device::MemoryBus, &mut self.memory_bus)];
+        let moves = buses.map(|(device, bus)| Some((device, bus.as_mut()?.carry(now, now, bytes))));
+        let ends = moves.iter().flatten().map(|(_, [_, end])| *end);
+        (ends.fold(now, Time::max), moves)
     }
 
     // ---- calls of applications
 
     /// A call in which an application sends `bytes` bytes of its file. At the end of the call, TCP
-    /// has these bytes. `from_disk`: if the file must be read from the disk, the file, and the time
-    /// from which the disk can read it ahead.
+    /// has these bytes. `from_disk`: if the file must be read from the disk.
     pub(crate) fn send_file(
         &mut self,
         now: Time,
         path: SendPath,
         bytes: u64,
-        from_disk: Option<(FileId, Time)>,
+        from_disk: Option<ReadAhead>,
+        jobs: FileJobs,
     ) -> Call {
         let costs = &self.costs;
         let (ps_per_byte, copies, calls) = match path {
@@ -474,12 +529,16 @@ impl Stations {
             SendPath::Copying => (costs.file_read_ps_per_byte + costs.send_ps_per_byte, 2, 2),
             SendPath::Sendfile => (costs.sendfile_ps_per_byte, 0, 1),
         };
-        let mut call = self.call(now, ps_per_byte, bytes, copies, calls);
-        let Some((file, ready)) = from_disk else { return call };
+        let mut call = self.call(now, ps_per_byte, bytes, [copies, calls], jobs.call);
+        let Some(ReadAhead { file, ready, before }) = from_disk else { return call };
         let Some(disk) = &mut self.disk else { return call };
         disk.read_bytes += bytes;
         let read = disk.request(now, ready, file, bytes);
-        call.rest_done = read.max(self.move_by_device(now, bytes));
+        let (moved, moves) = self.move_by_device(now, bytes);
+        self.note(|trace, host| {
+            trace.read_file(host, [before, jobs.call, jobs.rest], ready, read, &moves);
+        });
+        call.rest_done = moved.max(read[1]);
         call
     }
 
@@ -491,6 +550,7 @@ impl Stations {
         path: ReceivePath,
         bytes: u64,
         file: FileId,
+        jobs: FileJobs,
     ) -> Call {
         let costs = &self.costs;
         let stored = costs.receive_ps_per_byte + costs.file_write_ps_per_byte;
@@ -498,23 +558,37 @@ impl Stations {
             ReceivePath::Discard => (costs.receive_ps_per_byte, 1, 1),
             ReceivePath::Memory | ReceivePath::Disk => (stored, 2, 2),
         };
-        let mut call = self.call(now, ps_per_byte, bytes, copies, calls);
+        let mut call = self.call(now, ps_per_byte, bytes, [copies, calls], jobs.call);
         if path != ReceivePath::Disk {
             return call;
         }
         let Some(disk) = &mut self.disk else { return call };
         disk.written_bytes += bytes;
         let written = disk.request(now, now, file, bytes);
-        let cached = disk.pipe.time(disk.write_cache_bytes);
-        call.rest_done = written.saturating_sub(cached).max(self.move_by_device(now, bytes));
+        let room = written[1].saturating_sub(disk.pipe.time(disk.write_cache_bytes));
+        let (moved, moves) = self.move_by_device(now, bytes);
+        self.note(|trace, host| {
+            trace.write_file(host, [jobs.call, jobs.rest], written, room, &moves);
+        });
+        call.rest_done = room.max(moved);
         call
     }
 
-    /// A call in which an application uses CPU time without copying. `cost` is the CPU time at full
-    /// speed.
-    pub(crate) fn work(&mut self, now: Time, cost: Duration) -> Call {
+    /// A call in which an application uses CPU time for `job` without copying. `cost` is the CPU time
+    /// at full speed.
+    pub(crate) fn work(&mut self, now: Time, cost: Duration, job: Job) -> Call {
         let cost = self.at_speed(cost, MILLION);
-        self.reserve_call(now, cost, 0)
+        self.reserve_call(now, cost, 0, job)
+    }
+
+    /// Tells the trace that a call has ended. Call this for each call.
+    pub(crate) fn end(&self, call: &Call, jobs: FileJobs) {
+        self.note(|trace, host| {
+            trace.end_call(host, call.cpu, jobs.call, call.cpu_done);
+            if call.rest_done > call.cpu_done {
+                trace.follow(jobs.call, jobs.rest);
+            }
+        });
     }
 
     /// The call, with its end updated by the delay that packets have caused so far.
@@ -523,20 +597,29 @@ impl Stations {
         Call { cpu_done: call.cpu_done + (put_off - call.put_off), put_off, ..*call }
     }
 
-    /// When everything written so far is on the disk.
-    pub(crate) fn sync(&self, now: Time) -> Time {
-        self.disk.as_ref().map_or(now, |disk| disk.pipe.timeline.free_at.max(now))
+    /// When everything written so far is on the disk, for which `job` waits.
+    pub(crate) fn sync(&self, now: Time, job: Job) -> Time {
+        let synced = self.disk.as_ref().map_or(now, |disk| disk.pipe.timeline.free_at.max(now));
+        self.note(|trace, host| trace.wait_for_disk(host, job, synced));
+        synced
     }
 
-    fn call(&mut self, now: Time, ps_per_byte: u64, bytes: u64, copies: u64, calls: u64) -> Call {
+    fn call(
+        &mut self,
+        now: Time,
+        ps_per_byte: u64,
+        bytes: u64,
+        [copies, calls]: [u64; 2],
+        job: Job,
+    ) -> Call {
         let calls = calls * bytes.div_ceil(self.costs.call_bytes).max(1);
         let cost = work(&self.costs, ps_per_byte, bytes, calls);
         let drawn = self.draw();
         let cost = self.at_speed(cost, drawn);
-        self.reserve_call(now, cost, copies * bytes)
+        self.reserve_call(now, cost, copies * bytes, job)
     }
 
-    fn reserve_call(&mut self, now: Time, cost: Duration, copied_bytes: u64) -> Call {
+    fn reserve_call(&mut self, now: Time, cost: Duration, copied_bytes: u64, job: Job) -> Call {
         // Of CPUs that are free equally early, one that handles no packets is preferred, because
         // packets would delay the call.
         let place = |number: &usize| {
@@ -546,8 +629,10 @@ impl Stations {
         };
         let cpu = (0..self.cpus.len()).min_by_key(place).expect("it has a CPU");
         let start = now.max(self.cpus[cpu].timeline.free_at);
-        let end = self.copied(now, start + cost, copied_bytes);
+        let work = self.copied(now, cpu, [start, start + cost], copied_bytes);
+        let end = work.end();
         self.cpus[cpu].timeline.reserve(now, start, end);
+        self.note(|trace, host| trace.begin_call(host, job, now, &work));
         Call { cpu, cpu_done: end, put_off: self.cpus[cpu].put_off, rest_done: now }
     }
 
@@ -566,11 +651,12 @@ impl Stations {
         picoseconds(100 * u128::from(cost.as_ps()) * u128::from(drawn) / speed)
     }
 
-    /// When a CPU finishes work that copies `bytes` bytes. Without the copies it would finish at
-    /// `done`; the memory bus must carry each copied byte twice (read and write).
-    fn copied(&mut self, now: Time, done: Time, bytes: u64) -> Time {
+    /// The work of a CPU that copies `bytes` bytes: the memory bus must carry each copied byte twice
+    /// (read and write).
+    fn copied(&mut self, now: Time, cpu: usize, [start, done]: Span, bytes: u64) -> CpuWork {
         let bus = self.memory_bus.as_mut().filter(|_| bytes > 0);
-        bus.map_or(done, |bus| done.max(bus.carry(now, now, 2 * bytes)))
+        let copies = bus.map(|bus| bus.carry(now, now, 2 * bytes));
+        CpuWork { cpu, start, done, copies }
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a network reports while it runs: trace points of frames, for tests that compare the closed
 //! form with the event-driven simulation, and the nodes of a trace of time.
 
+use std::cell::RefMut;
+
 use netstudy_units::Time;
 
 use super::frame::Frame;
-use crate::account::Trace;
+use crate::account::{SharedTrace, Trace};
 
 /// An event in the life of a frame. Switch ports are numbered consecutively over all switches. A
 /// host is identified by the number of its port (star) or of its interface (other networks).
@@ -34,7 +36,7 @@ pub(crate) trait Tracer {
     fn note(&mut self, _point: TracePoint, _at: Time, _frame: &Frame) {}
 
     /// The trace of time, if [`Self::ACCOUNTS`].
-    fn trace(&mut self) -> &mut Trace {
+    fn trace(&self) -> RefMut<'_, Trace> {
         unreachable!("only a tracer with accounts has a trace of time")
     }
 }
@@ -47,17 +49,17 @@ impl<O: Tracer> Tracer for &mut O {
         (**self).note(point, at, frame);
     }
 
-    fn trace(&mut self) -> &mut Trace {
+    fn trace(&self) -> RefMut<'_, Trace> {
         (**self).trace()
     }
 }
 
-impl Tracer for Trace {
+impl Tracer for SharedTrace {
     const TRACES: bool = false;
     const ACCOUNTS: bool = true;
 
-    fn trace(&mut self) -> &mut Trace {
-        self
+    fn trace(&self) -> RefMut<'_, Trace> {
+        self.borrow_mut()
     }
 }
 

@@ -8,7 +8,7 @@ use netstudy_records as records;
 use netstudy_records::{Check, InstrumentKind, Mode, RunRecord, Samples, Until};
 use netstudy_workload::Traffic;
 
-use crate::account::{Accounts, Trace};
+use crate::account::{Accounts, SharedTrace, Trace};
 use crate::applications::{self, Cast};
 use crate::host::Population;
 use crate::laws;
@@ -78,6 +78,10 @@ pub(crate) fn carry_out(
     let works_at = |host: &str| workload.works_at(host);
     let mut wiring = Wiring::new(run, &cast.participants, connections, works_at)?;
     wiring.file_connections = cast.file_connections();
+    if run.trace {
+        let trace = Trace::new(&wiring, &cast, workload.unit());
+        wiring.set_trace(trace);
+    }
     // The closed form is faster and gives the same results.
     let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
     let form = if star.is_some() && !run.trace { Mode::ClosedForm } else { Mode::PerHop };
@@ -165,20 +169,19 @@ impl Setting<'_> {
         manner: Manner<impl Tracer>,
         progress: &mut dyn Progress,
     ) -> Result<(Outcome, Option<Accounts>), String> {
-        if !self.run.trace {
+        let Some(trace) = self.wiring.trace.shared() else {
             return Ok((self.execute(applications, manner, progress)?, None));
-        }
-        let unit = workloads::of(self.run).unit();
-        let mut trace = Trace::new(self.wiring, self.cast, unit);
+        };
         let Manner { mode, all_steps, sends_ahead, .. } = manner;
-        let manner = Manner { mode, all_steps, sends_ahead, tracer: &mut trace };
+        let manner = Manner { mode, all_steps, sends_ahead, tracer: SharedTrace::clone(trace) };
         let outcome = if T::REOPENS || T::READS_LATER {
             self.execute(applications, manner, progress)?
         } else {
             // The code of a traced run is compiled only once for all of these.
             self.execute(workloads::boxed(applications), manner, progress)?
         };
-        Ok((outcome, Some(Accounts::new(trace, self.run, self.wiring))))
+        let accounts = Accounts::new(&mut trace.borrow_mut(), self.run, self.wiring);
+        Ok((outcome, Some(accounts)))
     }
 
     fn execute<T: Traffic>(

@@ -17,8 +17,9 @@ use netstudy_workload::ftp::{
     ClientSession, FtpAction, FtpClient, FtpConfig, Lines, Login, RemoteFile, Replies, Reply,
     ServerSession, ServerStep,
 };
-use netstudy_workload::{Action, ClientOrServer, Sample, Traffic};
+use netstudy_workload::{Action, Because, ClientOrServer, Sample, Traffic, Wait};
 
+use crate::account::{Job, MaybeTrace};
 use crate::host::files::{Carrier, CarrierStep};
 
 /// The client or the server of file transfers.
@@ -61,6 +62,14 @@ impl ControlText {
     }
 }
 
+/// What an end of a flow is made of.
+pub(super) struct FlowParts {
+    pub(super) text: ControlText,
+    pub(super) carrier: Carrier,
+    /// What the session does, in the trace.
+    pub(super) session: Job,
+}
+
 /// Actions that the driver has not fetched yet, and the time of the last event.
 #[derive(Debug, Default)]
 struct Pending {
@@ -89,19 +98,26 @@ pub(super) struct ClientHost {
     flows: Vec<ClientFlow>,
     file: File,
     pending: Pending,
+    trace: MaybeTrace,
 }
 
 struct ClientFlow {
     text: ControlText,
     replies: Replies,
     carrier: Carrier,
+    session: Job,
     /// When the opening of the control connection began.
     begun: Time,
 }
 
 impl ClientHost {
     /// A client with these flows.
-    pub(super) fn new(config: FtpConfig, file: File, flows: Vec<(ControlText, Carrier)>) -> Self {
+    pub(super) fn new(
+        config: FtpConfig,
+        file: File,
+        flows: Vec<FlowParts>,
+        trace: MaybeTrace,
+    ) -> Self {
         let session = || {
             let login = Login { user: "netstudy".to_owned(), password: "netstudy".to_owned() };
             let path = FILE_NAME.to_owned();
@@ -109,15 +125,16 @@ impl ClientHost {
             ClientSession::new(login, remote, None)
         };
         let client = FtpClient::new(config, flows.iter().map(|_| session()).collect());
-        let flow = |(text, carrier)| ClientFlow {
+        let flow = |FlowParts { text, carrier, session }| ClientFlow {
             text,
             replies: Replies::default(),
             carrier,
+            session,
             begun: Time::ZERO,
         };
         let flows = flows.into_iter().map(flow).collect();
         let pending = Pending { is_due: true, ..Pending::default() };
-        Self { client, flows, file, pending }
+        Self { client, flows, file, pending, trace }
     }
 
     /// The number of the control connection of a flow.
@@ -146,9 +163,11 @@ impl ClientHost {
             }
             FtpAction::Connect { flow, .. } => {
                 self.flows[flow as usize].carrier.renew();
+                self.flows[flow as usize].instruct_carrier(&self.trace);
                 actions.push_back(Action::Open { connection: flow });
             }
             FtpAction::Carry { flow } => {
+                self.flows[flow as usize].instruct_carrier(&self.trace);
                 let carrier = &mut self.flows[flow as usize].carrier;
                 if self.file.is_put {
                     carrier.send(self.file.bytes);
@@ -177,6 +196,9 @@ impl ClientHost {
                 CarrierStep::Read => Action::Read { connection },
                 CarrierStep::Close => Action::Close { connection },
                 CarrierStep::Done(stored) => {
+                    if let Some(mut trace) = self.trace.get() {
+                        trace.follow(flow.session, flow.carrier.steps());
+                    }
                     self.client.carried(now, connection, stored).expect(KEEPS_TO_PROTOCOL);
                     return true;
                 }
@@ -185,6 +207,22 @@ impl ClientHost {
             return true;
         }
         false
+    }
+}
+
+impl ClientFlow {
+    /// The carrier acts next, because of what the session has done.
+    fn instruct_carrier(&self, trace: &MaybeTrace) {
+        if let Some(mut trace) = trace.get() {
+            trace.follow(self.carrier.steps(), self.session);
+        }
+    }
+
+    /// The session goes on because of the current event.
+    fn hear(&self, trace: &MaybeTrace) {
+        if let Some(mut trace) = trace.get() {
+            trace.hear_job(self.session);
+        }
     }
 }
 
@@ -224,7 +262,20 @@ impl Traffic for ClientHost {
         self.client.go(at)
     }
 
+    fn because(&self, connection: u32) -> Because {
+        match self.flow_controlled(connection) {
+            Some(flow) => self.flows[flow as usize].session.because(Wait::Think),
+            None => self.flows[connection as usize].carrier.steps().because(Wait::Application),
+        }
+    }
+
+    fn working_since(&self) -> Time {
+        self.client.working_since()
+    }
+
     fn opened(&mut self, now: Time, connection: u32) -> bool {
+        let flow = self.flow_controlled(connection).unwrap_or(connection);
+        self.flows[flow as usize].hear(&self.trace);
         match self.flow_controlled(connection) {
             Some(flow) => self.client.opened(now, flow, self.flows[flow as usize].begun),
             None => self.client.connected(now, connection),
@@ -238,6 +289,11 @@ impl Traffic for ClientHost {
             return is_due && self.pending.note(now);
         };
         let flow = &mut self.flows[number as usize];
+        flow.hear(&self.trace);
+        // The server confirms that it has stored the file.
+        if self.file.is_put && flow.carrier.rests() {
+            flow.instruct_carrier(&self.trace);
+        }
         flow.replies.push(&flow.text.hear(SERVER, total - before));
         while let Some(reply) = flow.replies.take().expect(KEEPS_TO_PROTOCOL) {
             self.client.replied(now, number, &reply).expect(KEEPS_TO_PROTOCOL);
@@ -262,6 +318,7 @@ pub(super) struct ServerHost {
     sessions: Vec<Session>,
     file: File,
     pending: Pending,
+    trace: MaybeTrace,
 }
 
 struct Session {
@@ -270,6 +327,7 @@ struct Session {
     lines: Lines,
     greeting: Reply,
     carrier: Carrier,
+    steps: Job,
     /// The client has requested a transfer.
     is_wanted: bool,
     /// The data connection is open.
@@ -278,14 +336,22 @@ struct Session {
 
 impl ServerHost {
     /// A server with these flows.
-    pub(super) fn new(file: File, flows: Vec<(ControlText, Carrier)>) -> Self {
-        let session = |(text, carrier)| {
+    pub(super) fn new(file: File, flows: Vec<FlowParts>, trace: MaybeTrace) -> Self {
+        let session = |FlowParts { text, carrier, session }| {
             let (machine, greeting) = ServerSession::new();
-            let lines = Lines::default();
-            Session { text, machine, lines, greeting, carrier, is_wanted: false, is_open: false }
+            Session {
+                text,
+                machine,
+                lines: Lines::default(),
+                greeting,
+                carrier,
+                steps: session,
+                is_wanted: false,
+                is_open: false,
+            }
         };
         let sessions = flows.into_iter().map(session).collect();
-        Self { sessions, file, pending: Pending::default() }
+        Self { sessions, file, pending: Pending::default(), trace }
     }
 
     fn flow_controlled(&self, connection: u32) -> Option<usize> {
@@ -321,6 +387,7 @@ impl ServerHost {
             }
             ServerStep::Listen => {
                 session.carrier.renew();
+                session.instruct_carrier(&self.trace);
                 session.is_open = false;
                 let reply = session.machine.listening(Some(DATA_AT));
                 self.pending.actions.push_back(Action::Open { connection: number as u32 });
@@ -342,6 +409,7 @@ impl ServerHost {
             return;
         }
         session.is_wanted = false;
+        session.instruct_carrier(&self.trace);
         let reply = session.machine.opened(None);
         if self.file.is_put {
             session.carrier.receive();
@@ -363,6 +431,9 @@ impl ServerHost {
                 CarrierStep::Read => self.pending.actions.push_back(Action::Read { connection }),
                 CarrierStep::Close => self.pending.actions.push_back(Action::Close { connection }),
                 CarrierStep::Done(_) => {
+                    if let Some(mut trace) = self.trace.get() {
+                        trace.follow(session.steps, session.carrier.steps());
+                    }
                     let reply = session.machine.carried(None);
                     self.say(number, &reply);
                     self.take_lines(number);
@@ -371,6 +442,22 @@ impl ServerHost {
             return true;
         }
         false
+    }
+}
+
+impl Session {
+    /// The carrier acts next, because of what the session has done.
+    fn instruct_carrier(&self, trace: &MaybeTrace) {
+        if let Some(mut trace) = trace.get() {
+            trace.follow(self.carrier.steps(), self.steps);
+        }
+    }
+
+    /// The session goes on because of the current event.
+    fn hear(&self, trace: &MaybeTrace) {
+        if let Some(mut trace) = trace.get() {
+            trace.hear_job(self.steps);
+        }
     }
 }
 
@@ -403,7 +490,17 @@ impl Traffic for ServerHost {
         }
     }
 
+    fn because(&self, connection: u32) -> Because {
+        let steps = match self.flow_controlled(connection) {
+            Some(session) => self.sessions[session].steps,
+            None => self.sessions[connection as usize].carrier.steps(),
+        };
+        steps.because(Wait::Application)
+    }
+
     fn opened(&mut self, now: Time, connection: u32) -> bool {
+        let session = self.flow_controlled(connection).unwrap_or(connection as usize);
+        self.sessions[session].hear(&self.trace);
         if let Some(session) = self.flow_controlled(connection) {
             let greeting = self.sessions[session].greeting.clone();
             self.say(session, &greeting);
@@ -420,6 +517,7 @@ impl Traffic for ServerHost {
             return is_due && self.pending.note(now);
         };
         let session = &mut self.sessions[number];
+        session.hear(&self.trace);
         session.lines.push(&session.text.hear(CLIENT, total - before));
         self.take_lines(number);
         self.pending.note(now)

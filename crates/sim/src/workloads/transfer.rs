@@ -10,7 +10,7 @@ use netstudy_workload::{
     TransferSize,
 };
 
-use super::ftp::{ClientHost, ControlText, File, FtpHost, ServerHost};
+use super::ftp::{ClientHost, ControlText, File, FlowParts, FtpHost, ServerHost};
 use super::{Applications, Stage, Workload, clients_and_servers, packets_of, phases};
 use crate::applications::Cast;
 use crate::host::files::{Carrier, FileCosts, Free, StationedFiles};
@@ -152,7 +152,7 @@ fn files(
     let texts: Vec<_> = cast.connections.iter().map(|_| ControlText::default()).collect();
     let syncs = ftp.sink == records::FileSink::SyncedDisk;
     let sends = |member: usize| is_put == (member < work.roles.client.len());
-    let costs = |member: usize, flow: usize| -> Result<Box<dyn FileCosts>, String> {
+    let costs = |member: usize, flow: usize, job| -> Result<Box<dyn FileCosts>, String> {
         let name = wiring.name_of(member);
         let on_disk = if sends(member) {
             ftp.source == records::FileSource::Disk
@@ -165,14 +165,17 @@ fn files(
         }
         let Some(stations) = stations else { return Ok(Box::new(Free)) };
         let flow = (cast.connections.len() * member + flow) as u32;
-        Ok(Box::new(StationedFiles::new(stations, ftp, bytes, flow, !is_put)))
+        let traced = (&wiring.trace, job);
+        Ok(Box::new(StationedFiles::new(stations, traced, ftp, bytes, flow, !is_put)))
     };
-    let flows = |member: usize| -> Result<Vec<(ControlText, Carrier)>, String> {
+    let flows = |member: usize| -> Result<Vec<FlowParts>, String> {
         let here = cast.connections.iter().zip(&texts).filter(|(ends, _)| ends.contains(&member));
         let room_bytes = wiring.send_buffer_bytes(member);
         let flow = |(number, (_, text)): (usize, (_, &ControlText))| {
-            let costs = costs(member, number)?;
-            Ok((text.clone(), Carrier::new(costs, syncs, room_bytes)))
+            let [session, job] = [wiring.trace.job(), wiring.trace.job()];
+            let costs = costs(member, number, job)?;
+            let carrier = Carrier::new(costs, syncs, room_bytes, (&wiring.trace, job));
+            Ok(FlowParts { text: text.clone(), carrier, session })
         };
         here.enumerate().map(flow).collect()
     };
@@ -180,10 +183,10 @@ fn files(
         let pause = Duration::from_ns(work.pause_ns);
         let config = FtpConfig { pause, phases: phases(run, &work.roles)? };
         config.check()?;
-        Ok(ClientHost::new(config, file, flows(member)?))
+        Ok(ClientHost::new(config, file, flows(member)?, wiring.trace.clone()))
     };
     clients_and_servers(&work.roles, cast, client, |member| {
-        Ok(ServerHost::new(file, flows(member)?))
+        Ok(ServerHost::new(file, flows(member)?, wiring.trace.clone()))
     })
 }
 

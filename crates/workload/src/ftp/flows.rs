@@ -215,6 +215,16 @@ impl FtpClient {
         Ok(())
     }
 
+    /// Start of the oldest transfer that is under way; [`Time::NEVER`] if there is none.
+    #[must_use]
+    pub fn working_since(&self) -> Time {
+        let since = self.flows.iter().map(|flow| match flow.state {
+            State::Busy(since) => since,
+            State::LoggingIn | State::Idle | State::Waiting(_) => Time::NEVER,
+        });
+        since.min().unwrap_or(Time::NEVER)
+    }
+
     /// Whether a flow waits for its server.
     #[must_use]
     pub fn is_waiting(&self, flow: u32) -> bool {

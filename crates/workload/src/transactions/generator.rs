@@ -141,6 +141,8 @@ pub enum TransactionAction {
     },
     /// A transaction has ended without an error.
     Transaction {
+        /// The client.
+        client: u32,
         /// Number of its operation.
         operation: u32,
         /// When the transaction was due.
@@ -362,6 +364,13 @@ impl<R: Random> Generator<R> {
         &self.counts
     }
 
+    /// When the oldest transaction in progress was due; [`Time::NEVER`] if there is none.
+    #[must_use]
+    pub fn working_since(&self) -> Time {
+        let busy = self.clients.iter().filter(|client| client.is_busy);
+        busy.map(|client| client.intended).min().unwrap_or(Time::NEVER)
+    }
+
     /// Number of clients: each has one connection.
     #[must_use]
     pub fn users(&self) -> u32 {
@@ -440,7 +449,7 @@ impl<R: Random> Generator<R> {
             let sent = first_sent;
             self.push(
                 now,
-                TransactionAction::Transaction { operation, intended, sent, ended: now },
+                TransactionAction::Transaction { client, operation, intended, sent, ended: now },
             );
         }
         self.ended(now, client, Duration::ZERO);

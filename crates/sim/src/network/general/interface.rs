@@ -10,9 +10,10 @@ use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
-use super::receiver::Receiver;
+use super::receiver::{Receiver, Watch};
 use crate::network::limits::Limits;
 use crate::network::nic::Nic;
+use crate::network::trace::Tracer;
 use crate::snapshot::{Carried, NicCounters};
 use crate::wiring::InterfaceKind;
 
@@ -168,6 +169,8 @@ pub(super) enum Happening {
     None,
     /// This packet has reached TCP.
     Delivered(Packet),
+    /// A PAUSE frame of these quanta has arrived.
+    Paused(u16),
     /// This packet was dropped because the ring was full.
     RingDropped(Packet),
     /// A frame leaves. Its last bit leaves at `departs`. A switch at the other end can judge the
@@ -252,25 +255,31 @@ impl SteppedInterface {
     }
 
     /// Makes the step that is due at `now`, which must be the time of [`Self::next_step`].
-    pub(super) fn step(&mut self, now: Time, packets: &mut Packets) -> Happening {
+    pub(super) fn step(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        watch: &Watch<'_, impl Tracer>,
+    ) -> Happening {
         match self.next().1 {
             // Only this step frees a place in the ring, so only here the level can fall far enough
             // to end a pause.
             Step::Processed => {
-                self.receiver.processed(now, packets);
+                self.receiver.processed(now, packets, watch);
                 self.note_level(now);
             }
-            Step::TakenIn => self.receiver.taken_in(now),
+            Step::TakenIn => self.receiver.taken_in(now, watch),
             Step::Arrive => return self.arrive(now),
             Step::Pause => {
                 if let Some((_, quanta)) = self.pauses.pop_front() {
                     self.wire.handle_pause(now, quanta);
+                    return Happening::Paused(quanta);
                 }
             }
             Step::Repeat => {
                 self.wire.handle_timeout(now);
             }
-            Step::Poll => self.receiver.poll(now),
+            Step::Poll => self.receiver.interrupted(now, watch),
             Step::Deliver => {
                 return self
                     .receiver

@@ -25,6 +25,7 @@ mod receiver;
 mod switch;
 mod work;
 
+use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
@@ -55,6 +56,7 @@ use crate::snapshot::{Carried, EndCounters, Frames, SwitchFrames};
 use crate::wiring::{InterfaceKind, Wiring};
 use interface::{Closed, Form, Happening, Interface, SteppedInterface};
 use packets::{Packet, Packets};
+use receiver::Watch;
 use switch::Switch;
 use work::{InterfaceWork, Job, Meter, Stage, Way};
 
@@ -144,7 +146,7 @@ pub(crate) struct General<L, O> {
 
 impl<L: Limits, O: Tracer> General<L, O> {
     /// The network of a run. With `all_steps`, every hop is event-driven; the results are the same.
-    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, mut tracer: O) -> Self {
+    pub(crate) fn new(wiring: &Wiring, seed: &str, all_steps: bool, tracer: O) -> Self {
         let setup = Setup { wiring, seed, all_steps };
         let topology = &wiring.topology;
         let switches: Box<[_]> = (0..wiring.switches.len())
@@ -429,6 +431,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     /// Puts a PAUSE frame on a wire. Its last bit leaves at `departs`.
     fn carry_pause(&mut self, wire: usize, departs: Time, quanta: u16) {
+        if O::ACCOUNTS {
+            self.tracer.trace().send_pause(wire, departs);
+        }
         let Wire { link, far, pauses, .. } = &mut self.wires[wire];
         let at = departs + link.delay();
         match *far {
@@ -458,6 +463,10 @@ impl<L: Limits, O: Tracer> General<L, O> {
         let Far::Switch { switch, port, .. } = self.wires[wire].far else { return };
         let Some((_, quanta)) = self.wires[wire].pauses.pop_front() else { return };
         self.plan_pause(wire);
+        if O::ACCOUNTS {
+            let back = self.switches[switch as usize].wires[port as usize];
+            self.tracer.trace().pause(back as usize, self.now, quanta);
+        }
         if let switch::Form::Stepped(stepped) = &mut self.switches[switch as usize].form {
             stepped.handle_pause(self.now, port, quanta);
             self.replan_switch(switch as usize);
@@ -494,7 +503,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
     fn step_interface_once<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, interface: usize) {
         let Interface { wire, form } = &mut self.interfaces[interface];
         let Form::Stepped(stepped) = form else { return };
-        let (wire, happening) = (*wire, stepped.step(self.now, &mut self.packets));
+        let watch = Watch { tracer: &self.tracer, interface };
+        let (wire, happening) = (*wire, stepped.step(self.now, &mut self.packets, &watch));
         self.replan_interface(interface);
         match (happening, wire) {
             (Happening::Delivered(packet), _) => self.deliver(hosts, interface, &packet),
@@ -505,7 +515,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
                 let segment = self.packets.segment(&packet);
                 if O::ACCOUNTS {
-                    let trace = self.tracer.trace();
+                    let mut trace = self.tracer.trace();
                     let (slot, bytes) = (packet.slot(), packet.frame_bytes);
                     let sent = trace.leave(wire, slot, bytes, departs, judged);
                     trace.depart(packet.to.peer(), &segment, self.now, departs, sent);
@@ -516,7 +526,12 @@ impl<L: Limits, O: Tracer> General<L, O> {
             (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
                 self.carry_pause(wire, departs, quanta);
             }
-            (Happening::None | Happening::Leaves { .. }, _) => {}
+            (Happening::Paused(quanta), Some(wire)) => {
+                if O::ACCOUNTS {
+                    self.tracer.trace().pause(wire, self.now, quanta);
+                }
+            }
+            (Happening::None | Happening::Leaves { .. } | Happening::Paused(_), _) => {}
         }
     }
 
@@ -530,6 +545,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
         let segment = self.packets.take(packet);
         if L::HAS_STATIONS && self.work[interface].is_some() {
+            if O::ACCOUNTS {
+                self.tracer.trace().handle_arrival();
+            }
             let job = Job { way: Way::In, end: packet.to, segment };
             self.begin_moving(interface, packet.frame_bytes, job);
             return;
@@ -550,14 +568,21 @@ impl<L: Limits, O: Tracer> General<L, O> {
         }
         let frame_bytes = frame_bytes.max(ethernet::frame_bytes(job.segment.ip_bytes()));
         work.move_frame(self.now, frame_bytes, job);
-        self.plan_work(interface, Stage::Buses);
+        self.begin_stage(interface, Stage::Buses);
     }
 
     /// Passes a packet that an interface sends or receives to the CPUs of the host.
     fn begin_handling(&mut self, now: Time, interface: usize, job: Job) {
         let Some(work) = &mut self.work[interface] else { return };
         work.handle(now, job, &mut self.meters[job.end.index()]);
-        self.plan_work(interface, Stage::Cpus);
+        self.begin_stage(interface, Stage::Cpus);
+    }
+
+    fn begin_stage(&mut self, interface: usize, stage: Stage) {
+        if O::ACCOUNTS {
+            self.tracer.trace().enter_stage(interface, stage as usize);
+        }
+        self.plan_work(interface, stage);
     }
 
     fn plan_work(&mut self, interface: usize, stage: Stage) {
@@ -582,9 +607,15 @@ impl<L: Limits, O: Tracer> General<L, O> {
         let job = self.work[interface].as_mut().and_then(|work| work.take(stage));
         self.plan_work(interface, stage);
         let Some(job) = job else { return };
+        if O::ACCOUNTS {
+            self.tracer.trace().leave_stage(interface, stage as usize);
+        }
         match (job.way, stage) {
             (Way::In, Stage::Buses) => self.begin_handling(self.now, interface, job),
             (Way::In, Stage::Cpus) => {
+                if O::ACCOUNTS {
+                    self.tracer.trace().handled_arrival();
+                }
                 let host = hosts.host_of(job.end);
                 hosts.receive(self, self.now, host, job.end, &job.segment);
             }
@@ -603,7 +634,13 @@ impl<L: Limits, O: Tracer> General<L, O> {
         interface: usize,
         job: &Job,
     ) {
+        if O::ACCOUNTS {
+            self.tracer.trace().handled_sending();
+        }
         let left_at = self.transmit_by(self.now, interface, job.end, job.segment);
+        if O::ACCOUNTS && left_at.is_none() {
+            self.tracer.trace().depart_at_once(job.end, &job.segment, self.now);
+        }
         let left_at = left_at.unwrap_or(self.now);
         if left_at != Time::NEVER {
             hosts.note_departure(job.end, &job.segment, left_at);
@@ -617,6 +654,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
         if L::HAS_STATIONS && self.work[interface].is_some() {
+            if O::ACCOUNTS {
+                self.tracer.trace().handle_sending(from, &segment);
+            }
             self.begin_handling(now, interface, Job { way: Way::Out, end: from, segment });
             return Some(Time::NEVER);
         }
@@ -640,7 +680,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 let judged = at.saturating_sub(closed.nic.delay());
                 if O::ACCOUNTS {
-                    let trace = self.tracer.trace();
+                    let mut trace = self.tracer.trace();
                     trace.send(from, &segment, packet.slot());
                     let sent = trace.leave(wire, packet.slot(), frame_bytes, left_at, judged);
                     trace.depart(from, &segment, now, left_at, sent);
@@ -652,7 +692,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 let departs = now + closed.send_latency;
                 let packet = self.packets.add(from.peer(), frame_bytes, segment);
                 if O::ACCOUNTS {
-                    let trace = self.tracer.trace();
+                    let mut trace = self.tracer.trace();
                     trace.send(from, &segment, packet.slot());
                     trace.stay(interface, packet.slot(), departs);
                 }
@@ -829,7 +869,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
 
     const ACCOUNTS: bool = O::ACCOUNTS;
 
-    fn trace(&mut self) -> &mut Trace {
+    fn trace(&self) -> RefMut<'_, Trace> {
         self.tracer.trace()
     }
 

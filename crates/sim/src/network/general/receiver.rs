@@ -13,9 +13,17 @@ use netstudy_tcp::{Flags, Segment};
 use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
+use crate::account::Trace;
 use crate::network::jitter::ReceiveJitter;
+use crate::network::trace::Tracer;
 use crate::snapshot::Carried;
 use crate::wiring::ReceiveKind;
+
+/// The tracer of a run, and the number of the interface that it follows.
+pub(super) struct Watch<'a, O> {
+    pub(super) tracer: &'a O,
+    pub(super) interface: usize,
+}
 
 /// The event-driven path from a wire to TCP. Each function `next_*` returns when the next step of
 /// one kind is due.
@@ -140,8 +148,9 @@ impl Receiver {
     }
 
     /// Moves the first frame of `outside` to `inside`, because the interface has taken it in.
-    pub(super) fn taken_in(&mut self, now: Time) {
+    pub(super) fn taken_in(&mut self, now: Time, watch: &Watch<'_, impl Tracer>) {
         let packet = self.outside.pop_front().expect("it is taking one in");
+        watch.note(|trace| trace.take_in(watch.interface, packet.slot(), now));
         let more = !self.outside.is_empty();
         self.taken_in_at = if more { now + self.kind.frame_interval } else { Time::NEVER };
         self.take_in(now, packet);
@@ -155,27 +164,40 @@ impl Receiver {
         }
     }
 
-    /// Starts the CPU on the first frame of `inside`.
-    pub(super) fn poll(&mut self, now: Time) {
-        self.cpu = CpuState::Polls;
+    /// Starts the CPU, which has got the interrupt.
+    pub(super) fn interrupted(&mut self, now: Time, watch: &Watch<'_, impl Tracer>) {
         let first = self.inside.front().expect("it was called for a frame");
+        watch.note(|trace| trace.interrupt(watch.interface, first.slot(), now));
+        self.poll(now);
+    }
+
+    /// Starts the CPU on the first frame of `inside`.
+    fn poll(&mut self, now: Time) {
+        self.cpu = CpuState::Polls;
+        let first = self.inside.front().expect("there is a frame");
         self.cpu_at = now + self.kind.cpu_time(first.frame_bytes);
     }
 
     /// Handles the end of the CPU's work on a frame.
-    pub(super) fn processed(&mut self, now: Time, packets: &mut Packets) {
+    pub(super) fn processed(
+        &mut self,
+        now: Time,
+        packets: &mut Packets,
+        watch: &Watch<'_, impl Tracer>,
+    ) {
         let packet = self.inside.pop_front().expect("it was dealing with one");
+        watch.note(|trace| trace.process(watch.interface, packet.slot(), now));
         self.processed.count(packet.frame_bytes);
         self.spent += 1;
         if self.spent >= self.kind.refill_frames {
             self.spent = 0;
         }
-        self.hand_over(now, packet, packets);
+        self.hand_over(now, packet, packets, watch);
         self.batch += 1;
         if self.inside.is_empty() || self.kind.batch_frames == Some(self.batch) {
             self.batch = 0;
             for merged in std::mem::take(&mut self.merging) {
-                self.deliver(now, merged.packet);
+                self.deliver(now, merged.packet, watch);
             }
         }
         if self.inside.is_empty() {
@@ -190,17 +212,24 @@ impl Receiver {
         self.delivered.pop_front().map(|(_, packet)| packet)
     }
 
-    fn deliver(&mut self, now: Time, packet: Packet) {
+    fn deliver(&mut self, now: Time, packet: Packet, watch: &Watch<'_, impl Tracer>) {
         let ready = now + self.kind.latency;
         let at = self.jitter.as_mut().map_or(ready, |jitter| jitter.put_off(ready));
+        watch.note(|trace| trace.pass_on(watch.interface, packet.slot(), now, at));
         self.delivered.push_back((at, packet));
     }
 
     /// Merges a frame with the segment that is held for its connection, if possible. Otherwise
     /// passes on the held segment, then holds the frame or passes it on too.
-    fn hand_over(&mut self, now: Time, packet: Packet, packets: &mut Packets) {
+    fn hand_over(
+        &mut self,
+        now: Time,
+        packet: Packet,
+        packets: &mut Packets,
+        watch: &Watch<'_, impl Tracer>,
+    ) {
         if self.kind.merge_bytes == 0 {
-            self.deliver(now, packet);
+            self.deliver(now, packet, watch);
             return;
         }
         let segment = packets.segment(&packet);
@@ -209,7 +238,7 @@ impl Receiver {
             && !self.merging[index].takes(&segment, self.kind.merge_bytes, packets)
         {
             let merged = self.merging.remove(index);
-            self.deliver(now, merged.packet);
+            self.deliver(now, merged.packet, watch);
             held = None;
         }
         match held {
@@ -218,19 +247,30 @@ impl Receiver {
                 // has ended.
                 let ends_write = segment.flags.contains(Flags::PSH);
                 let is_last = ends_write || segment.len < self.merging[index].unit_bytes;
+                let slot = self.merging[index].packet.slot();
+                watch.note(|trace| trace.merge(slot, packet.slot()));
                 let held = packets.segment_mut(&self.merging[index].packet);
                 held.len += segment.len;
                 held.flags = held.flags | segment.flags;
                 packets.drop(&packet);
                 if is_last {
                     let merged = self.merging.remove(index);
-                    self.deliver(now, merged.packet);
+                    self.deliver(now, merged.packet, watch);
                 }
             }
             None if is_plain(&segment) && !segment.flags.contains(Flags::PSH) => {
                 self.merging.push(Merged { packet, unit_bytes: segment.len });
             }
-            None => self.deliver(now, packet),
+            None => self.deliver(now, packet, watch),
+        }
+    }
+}
+
+impl<O: Tracer> Watch<'_, O> {
+    /// Tells the trace of time, if there is one.
+    fn note(&self, note: impl FnOnce(&mut Trace)) {
+        if O::ACCOUNTS {
+            note(&mut self.tracer.trace());
         }
     }
 }

@@ -6,15 +6,26 @@ use std::rc::Rc;
 use netstudy_random::Stream;
 use netstudy_units::Time;
 use netstudy_workload::transactions::{Answer, Generator, TransactionAction};
-use netstudy_workload::{Action, Traffic};
+use netstudy_workload::{Action, Because, Traffic, Wait};
 
 use super::recorder::Recorder;
+use crate::account::{Job, MaybeTrace};
 
 /// The outstanding request of a user.
 #[derive(Clone, Copy, Debug, Default)]
 struct Asked {
     sent: Time,
     first_byte: Option<Time>,
+}
+
+/// What the trace follows of the users of a generator.
+pub(super) struct TracedUsers {
+    pub(super) trace: MaybeTrace,
+    pub(super) jobs: Vec<Job>,
+    /// The connection of the first user, among those of the workload.
+    pub(super) first_connection: usize,
+    /// What users wait for between transactions.
+    pub(super) wait: Wait,
 }
 
 /// The load generator of a host. Connection i is that of user i.
@@ -28,6 +39,7 @@ pub(super) struct Client {
     /// Number of connections whose opening has not begun.
     unopened: u32,
     recorder: Rc<RefCell<Recorder>>,
+    traced: TracedUsers,
 }
 
 impl Client {
@@ -36,6 +48,7 @@ impl Client {
         request_bytes: u64,
         response_bytes: u64,
         recorder: Rc<RefCell<Recorder>>,
+        traced: TracedUsers,
     ) -> Self {
         let users = generator.users();
         Self {
@@ -46,6 +59,7 @@ impl Client {
             opening: users,
             unopened: users,
             recorder,
+            traced,
         }
     }
 
@@ -61,8 +75,13 @@ impl Client {
             TransactionAction::Element { intended, sent, first_byte, ended, .. } => {
                 recorder.element(intended, sent, first_byte, ended);
             }
-            TransactionAction::Transaction { operation, intended, sent, ended } => {
+            TransactionAction::Transaction { client, operation, intended, sent, ended } => {
                 recorder.transaction(operation, intended, sent, ended);
+                let TracedUsers { trace, jobs, first_connection, .. } = &self.traced;
+                if let Some(mut trace) = trace.get() {
+                    let user = client as usize;
+                    trace.end_transaction(intended, first_connection + user, jobs[user]);
+                }
             }
             TransactionAction::Statistics(block) => recorder.statistics(block),
             TransactionAction::Over { .. } => {
@@ -98,6 +117,14 @@ impl Traffic for Client {
         None
     }
 
+    fn because(&self, connection: u32) -> Because {
+        self.traced.jobs[connection as usize].because(self.traced.wait)
+    }
+
+    fn working_since(&self) -> Time {
+        self.generator.working_since()
+    }
+
     fn go(&mut self, at: Time) -> bool {
         self.generator.go(at)
     }
@@ -115,6 +142,9 @@ impl Traffic for Client {
         let first_byte = *asked.first_byte.get_or_insert(now);
         if total / self.response_bytes == before / self.response_bytes {
             return false;
+        }
+        if let Some(mut trace) = self.traced.trace.get() {
+            trace.hear_job(self.traced.jobs[connection as usize]);
         }
         let answer = Answer {
             sent: asked.sent,

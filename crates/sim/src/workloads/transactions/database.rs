@@ -2,10 +2,11 @@
 //! its CPU work to its answer. After the CPU work come its disk access, and the wait for logs and
 //! for locks that other requests hold.
 
+use netstudy_records::Place;
 use netstudy_units::{Duration, Time};
-use netstudy_workload::{Action, Traffic};
+use netstudy_workload::{Action, Because, Traffic, Wait};
 
-use super::pending::{Outbox, Timed, Times};
+use super::pending::{Outbox, Timed, Times, Traced};
 use crate::host::permits::{PermitKind, SharedPermits};
 use crate::host::stations::{Call, Shared};
 
@@ -46,16 +47,17 @@ pub(super) struct DatabaseWork {
     other_slots: u32,
     stages: Vec<Stage>,
     timed: Timed,
+    traced: Traced,
 }
 
 impl DatabaseWork {
-    /// A database for `askers` clients. Adds its slots and its disk to the stations of its host.
+    /// A database whose clients have the jobs of `traced`. Adds its slots and its disk to the stations of its host.
     pub(super) fn new(
         costs: RequestCosts,
         stations: Shared,
         times: Times,
         slots: u32,
-        askers: usize,
+        traced: Traced,
     ) -> Self {
         let mut at_host = stations.borrow_mut();
         let permits = at_host.add_permits(PermitKind::DatabaseSlot, slots);
@@ -69,8 +71,9 @@ impl DatabaseWork {
             times,
             slots: permits,
             other_slots: slots - 1,
-            stages: vec![Stage::Rests; askers],
+            stages: vec![Stage::Rests; traced.jobs.len()],
             timed: Timed::default(),
+            traced,
         }
     }
 
@@ -84,7 +87,7 @@ impl DatabaseWork {
     fn begin(&mut self, now: Time, job: u32) {
         let shared = self.costs.shared_cpu.div(self.others() + 1);
         let cost = self.times.draw(self.costs.cpu + shared);
-        let call = self.stations.borrow_mut().work(now, cost);
+        let call = self.stations.borrow_mut().work(now, cost, self.traced.job(job));
         self.stages[job as usize] = Stage::Cpu(call);
         self.timed.push(call.done(), job);
     }
@@ -112,14 +115,20 @@ impl DatabaseWork {
                 if call.done() > now {
                     (Stage::Cpu(call), call.done())
                 } else {
-                    (Stage::Disk, self.disk(now))
+                    self.stations.borrow().end(&call, self.traced.call(job));
+                    (Stage::Disk, self.disk(now, job))
                 }
             }
-            Stage::Disk => (Stage::Holds, now + self.hold()),
+            Stage::Disk => {
+                let until = now + self.hold();
+                self.traced.pass(job, Place::DatabaseHold, until);
+                (Stage::Holds, until)
+            }
             Stage::Rests | Stage::Holds => {
                 self.stages[job as usize] = Stage::Rests;
                 let waiter = self.slots.borrow_mut().give_back(now);
                 if let Some(waiter) = waiter {
+                    self.traced.wait(waiter, Place::DatabaseSlot, job);
                     self.begin(now, waiter);
                 }
                 return true;
@@ -144,13 +153,14 @@ impl DatabaseWork {
         u64::from(self.other_slots - self.slots.borrow().free())
     }
 
-    /// When the disk will have finished a request that reaches it at `now`.
-    fn disk(&mut self, now: Time) -> Time {
+    /// When the disk will have finished a request of `job` that reaches it at `now`.
+    fn disk(&mut self, now: Time, job: u32) -> Time {
         if self.costs.disk == Duration::ZERO {
             return now;
         }
         let took = self.times.draw(self.costs.disk);
-        self.stations.borrow_mut().access_database_disk(now, took)
+        let job = self.traced.job(job);
+        self.stations.borrow_mut().access_database_disk(now, took, job)
     }
 }
 
@@ -181,9 +191,14 @@ impl Traffic for Database {
         self.outbox.pop()
     }
 
+    fn because(&self, connection: u32) -> Because {
+        self.work.traced.job(connection).because(Wait::Application)
+    }
+
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
         let asked = total / self.request_bytes > before / self.request_bytes;
         if asked {
+            self.work.traced.hear(connection);
             self.work.ask(now, connection);
         }
         asked

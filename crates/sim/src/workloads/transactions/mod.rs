@@ -18,17 +18,18 @@ use netstudy_units::{Duration, Time};
 use netstudy_workload::transactions::{
     DeckConfig, Generator, GeneratorConfig, Load, OperationConfig, Script,
 };
-use netstudy_workload::{Action, Traffic};
+use netstudy_workload::{Action, Traffic, Wait};
 
 use super::{Applications, Stage, Workload, phases};
+use crate::account::Job;
 use crate::applications::Cast;
 use crate::host::permits::PermitKind;
 use crate::host::stations::Shared;
 use crate::measure::outcome::{Outcome, Sampled};
 use crate::wiring::Wiring;
-use client::Client;
+use client::{Client, TracedUsers};
 use database::{Database, DatabaseWork, RequestCosts};
-use pending::Times;
+use pending::{Times, Traced};
 use recorder::Recorder;
 use server::{Backend, ElementCosts, Server};
 
@@ -108,7 +109,8 @@ impl Applications for Transactions {
         hosts.push(tiers.server(server, cast.connections.len())?);
         if !self.roles.database.is_empty() {
             let frames = wiring.frames_that_wait(cast.connections.len());
-            let work = tiers.database(hosts.len(), costs.pool_connections, frames)?;
+            let jobs = wiring.trace.jobs(costs.pool_connections as usize);
+            let work = tiers.database(hosts.len(), jobs, frames)?;
             let [request, response] = [costs.database_request_bytes, costs.database_response_bytes];
             hosts.push(Box::new(Database::new(work, request, response)));
         }
@@ -170,7 +172,17 @@ impl Tiers<'_> {
         let recorder = Recorder::new(name.to_owned(), generator.users(), names);
         let recorder = Rc::new(RefCell::new(recorder));
         let [request, response] = [self.costs.request_bytes, self.costs.response_bytes];
-        let client = Client::new(generator, request, response, Rc::clone(&recorder));
+        let users_before = (0..client).map(|before| self.work.users_of(before) as usize);
+        let traced = TracedUsers {
+            trace: self.wiring.trace.clone(),
+            jobs: self.wiring.trace.jobs(generator.users() as usize),
+            first_connection: users_before.sum(),
+            wait: match self.work.load {
+                records::Load::Closed { .. } => Wait::Think,
+                records::Load::Open { .. } => Wait::Schedule,
+            },
+        };
+        let client = Client::new(generator, request, response, Rc::clone(&recorder), traced);
         Ok((Box::new(client), recorder))
     }
 
@@ -233,8 +245,9 @@ impl Tiers<'_> {
             call_response_bytes: costs.database_response_bytes,
             delay: Duration::from_ns(costs.delay_ns),
         };
+        let jobs = self.wiring.trace.jobs(users);
         let backend = if self.work.roles.database.is_empty() {
-            Backend::Here(self.database(member, users as u32, None)?)
+            Backend::Here(self.database(member, jobs.clone(), None)?)
         } else {
             let pool = costs.pool_connections;
             let free = (0..pool).rev().map(|number| users as u32 + number).collect();
@@ -244,15 +257,21 @@ impl Tiers<'_> {
         let times = self.times(member, "elements");
         let threads =
             costs.threads.map(|count| stations.borrow_mut().add_permits(PermitKind::Thread, count));
-        Ok(Box::new(Server::new(element, stations, times, threads, backend, users)))
+        let traced = self.traced(member, jobs);
+        Ok(Box::new(Server::new(element, stations, times, threads, backend, traced)))
     }
 
-    /// A database at the host of a member. `askers`: number of clients. `frames`: length of the
+    /// What the trace follows of an application at the host of a member.
+    fn traced(&self, member: usize, jobs: Vec<Job>) -> Traced {
+        Traced { trace: self.wiring.trace.clone(), host: self.wiring.node_of(member), jobs }
+    }
+
+    /// A database at the host of a member. `jobs`: one for each client. `frames`: length of the
     /// transmit queue of the interface that sends the answers; none if no interface does.
     fn database(
         &self,
         member: usize,
-        askers: u32,
+        jobs: Vec<Job>,
         frames: Option<usize>,
     ) -> Result<DatabaseWork, String> {
         let costs = self.costs;
@@ -269,7 +288,8 @@ impl Tiers<'_> {
         };
         let times = self.times(member, "database");
         let stations = self.stations(member)?;
-        Ok(DatabaseWork::new(each, stations, times, costs.database_slots, askers as usize))
+        let traced = self.traced(member, jobs);
+        Ok(DatabaseWork::new(each, stations, times, costs.database_slots, traced))
     }
 
     /// The distribution of service times at the host of a member; `purpose` is the kind of work.

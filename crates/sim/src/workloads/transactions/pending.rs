@@ -4,9 +4,12 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use netstudy_random::Stream;
-use netstudy_records::Service;
+use netstudy_records::{Place, Service};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Action;
+
+use crate::account::{Job, MaybeTrace};
+use crate::host::stations::FileJobs;
 
 /// Actions that the driver has not fetched yet.
 #[derive(Debug, Default)]
@@ -57,6 +60,47 @@ impl Timed {
             return None;
         }
         self.heap.pop().map(|Reverse((_, _, job))| job)
+    }
+}
+
+/// What the trace follows of an application, if there is a trace: the jobs that it works on.
+pub(super) struct Traced {
+    pub(super) trace: MaybeTrace,
+    /// The node of the host.
+    pub(super) host: usize,
+    /// The jobs, by number.
+    pub(super) jobs: Vec<Job>,
+}
+
+impl Traced {
+    pub(super) fn job(&self, number: u32) -> Job {
+        self.jobs[number as usize]
+    }
+
+    /// The jobs of a call that uses only a CPU.
+    pub(super) fn call(&self, number: u32) -> FileJobs {
+        FileJobs { call: self.job(number), ..FileJobs::default() }
+    }
+
+    /// A job goes on because of the current event.
+    pub(super) fn hear(&self, number: u32) {
+        if let Some(mut trace) = self.trace.get() {
+            trace.hear_job(self.job(number));
+        }
+    }
+
+    /// A job spends the time until `until` at a place.
+    pub(super) fn pass(&self, number: u32, place: Place, until: Time) {
+        if let Some(mut trace) = self.trace.get() {
+            trace.pass(self.job(number), self.host, place, until);
+        }
+    }
+
+    /// A job has waited for a permit, which the job `giver` gives back now.
+    pub(super) fn wait(&self, number: u32, place: Place, giver: u32) {
+        if let Some(mut trace) = self.trace.get() {
+            trace.wait_for(self.job(number), self.host, place, self.job(giver));
+        }
     }
 }
 

@@ -8,12 +8,10 @@ use netstudy_records::{
 use netstudy_units::{Duration, Time};
 use netstudy_workload::transactions::{Counts, Statistics};
 
-use crate::record::histogram;
+use crate::record::{TRANSACTION, histogram};
 
 /// The `operation` of the histograms of page elements, which combine all operations.
 const PAGE_ELEMENT: &str = "page element";
-/// The `operation` of the histograms of transactions, which combine all operations.
-const TRANSACTION: &str = "transaction";
 
 /// Latencies of answered requests: from the time when they were due (`response`), and from the time
 /// when they were sent (`service`).

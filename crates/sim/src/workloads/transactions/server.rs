@@ -1,11 +1,12 @@
 //! The application server. For each page element, it takes a thread, uses a CPU, calls the database
 //! over one of its connections, waits for a delay, and answers.
 
+use netstudy_records::Place;
 use netstudy_units::{Duration, Time};
-use netstudy_workload::{Action, Traffic};
+use netstudy_workload::{Action, Because, Traffic, Wait};
 
 use super::database::DatabaseWork;
-use super::pending::{Outbox, Timed, Times};
+use super::pending::{Outbox, Timed, Times, Traced};
 use crate::host::permits::SharedPermits;
 use crate::host::stations::{Call, Shared};
 
@@ -67,17 +68,18 @@ pub(super) struct Server {
     elements: Vec<Element>,
     timed: Timed,
     outbox: Outbox,
+    traced: Traced,
 }
 
 impl Server {
-    /// A server for this number of users.
+    /// A server whose users have the jobs of `traced`.
     pub(super) fn new(
         costs: ElementCosts,
         stations: Shared,
         times: Times,
         threads: Option<SharedPermits>,
         backend: Backend,
-        users: usize,
+        traced: Traced,
     ) -> Self {
         let mut outbox = Outbox::default();
         if let Backend::There { free, .. } = &backend {
@@ -91,15 +93,16 @@ impl Server {
             times,
             threads,
             backend,
-            elements: vec![Element::default(); users],
+            elements: vec![Element::default(); traced.jobs.len()],
             timed: Timed::default(),
             outbox,
+            traced,
         }
     }
 
     fn begin(&mut self, now: Time, number: u32) {
         let cost = self.times.draw(self.costs.cpu);
-        let call = self.stations.borrow_mut().work(now, cost);
+        let call = self.stations.borrow_mut().work(now, cost, self.traced.job(number));
         let element = &mut self.elements[number as usize];
         *element = Element { stage: Stage::Cpu(call), calls_left: self.costs.calls };
         self.timed.push(call.done(), number);
@@ -115,6 +118,7 @@ impl Server {
                     element.stage = Stage::Cpu(call);
                     self.timed.push(call.done(), number);
                 } else {
+                    self.stations.borrow().end(&call, self.traced.call(number));
                     self.call_or_answer(now, number);
                 }
             }
@@ -131,6 +135,7 @@ impl Server {
         } else if self.costs.delay > Duration::ZERO {
             element.stage = Stage::Delayed;
             let at = now + self.times.draw(self.costs.delay);
+            self.traced.pass(number, Place::Application, at);
             self.timed.push(at, number);
         } else {
             self.answer(now, number);
@@ -163,7 +168,9 @@ impl Server {
         free.push(connection);
         let number = users[connection as usize - self.elements.len()];
         let waiter = pool.borrow_mut().give_back(now);
+        self.traced.hear(number);
         if let Some(waiter) = waiter {
+            self.traced.wait(waiter, Place::Pool, number);
             self.ask(now, waiter);
         }
         self.go_on(now, number);
@@ -174,6 +181,7 @@ impl Server {
         self.outbox.push(now, Action::Write { connection: number, bytes });
         let waiter = self.threads.as_ref().and_then(|all| all.borrow_mut().give_back(now));
         if let Some(waiter) = waiter {
+            self.traced.wait(waiter, Place::Thread, number);
             self.begin(now, waiter);
         }
     }
@@ -209,6 +217,17 @@ impl Traffic for Server {
         self.outbox.pop()
     }
 
+    fn because(&self, connection: u32) -> Because {
+        let number = match (connection as usize).checked_sub(self.elements.len()) {
+            None => connection,
+            Some(own) => match &self.backend {
+                Backend::There { users, .. } => users[own],
+                Backend::Here(_) => unreachable!("the database is on the same host"),
+            },
+        };
+        self.traced.job(number).because(Wait::Application)
+    }
+
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
         let is_user = (connection as usize) < self.elements.len();
         let bytes = if is_user { self.costs.request_bytes } else { self.costs.call_response_bytes };
@@ -217,7 +236,10 @@ impl Traffic for Server {
         }
         if !is_user {
             self.answered(now, connection);
-        } else if self.threads.as_ref().is_none_or(|all| all.borrow_mut().take(now, connection)) {
+            return true;
+        }
+        self.traced.hear(connection);
+        if self.threads.as_ref().is_none_or(|all| all.borrow_mut().take(now, connection)) {
             self.begin(now, connection);
         }
         true

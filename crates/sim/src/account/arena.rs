@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) what: What,
 }
 
+/// Marks a node that stays.
+const STAYS: NodeId = NodeId(u32::MAX);
 /// Number of nodes at which nodes are removed for the first time.
 const FULL: usize = 1 << 16;
 
@@ -59,9 +61,10 @@ const FULL: usize = 1 << 16;
 #[derive(Debug)]
 pub(crate) struct Arena {
     nodes: Vec<Node>,
+    /// Used by [`Self::compact`] only.
+    renamed: Vec<NodeId>,
     /// Nodes are removed when there are this many.
     full: usize,
-    most: usize,
 }
 
 impl Arena {
@@ -73,7 +76,7 @@ impl Arena {
             to: Time::ZERO,
             what: What::Because(Reason::Own, None),
         };
-        Self { nodes: vec![before], full: FULL, most: 0 }
+        Self { nodes: vec![before], renamed: Vec::new(), full: FULL }
     }
 
     pub(crate) fn push(&mut self, node: Node) -> NodeId {
@@ -91,11 +94,6 @@ impl Arena {
         self.nodes.len() >= self.full
     }
 
-    /// The largest number of nodes so far.
-    pub(crate) fn most(&self) -> usize {
-        self.most.max(self.nodes.len())
-    }
-
     /// Removes the nodes that end at `horizon` or earlier, since no unit of work that is under way
     /// began before it. `held` are all numbers of nodes outside of the arena; these nodes stay, and
     /// the numbers are updated.
@@ -104,29 +102,29 @@ impl Arena {
         horizon: Time,
         held: impl Iterator<Item = &'a mut NodeId>,
     ) {
-        self.most = self.most();
         let held: Vec<_> = held.collect();
-        let mut stays: Vec<bool> = self.nodes.iter().map(|node| node.to > horizon).collect();
-        stays[0] = true;
+        // First a mark at each node that stays anyway, then the new number of each node that stays.
+        self.renamed.clear();
+        self.renamed.resize(self.nodes.len(), NodeId::BEFORE);
         for id in &held {
-            stays[id.0 as usize] = true;
+            self.renamed[id.0 as usize] = STAYS;
         }
-        let mut renamed = vec![NodeId::BEFORE; self.nodes.len()];
-        let mut next = 0;
-        for index in 0..self.nodes.len() {
-            if !stays[index] {
+        self.renamed[0] = NodeId::BEFORE;
+        let mut next = 1;
+        for index in 1..self.nodes.len() {
+            let mut node = self.nodes[index];
+            if node.to <= horizon && self.renamed[index] != STAYS {
                 continue;
             }
-            let mut node = self.nodes[index];
-            node.parent = renamed[node.parent.0 as usize];
-            node.behind = renamed[node.behind.0 as usize];
-            renamed[index] = NodeId(next as u32);
+            node.parent = self.renamed[node.parent.0 as usize];
+            node.behind = self.renamed[node.behind.0 as usize];
+            self.renamed[index] = NodeId(next as u32);
             self.nodes[next] = node;
             next += 1;
         }
         self.nodes.truncate(next);
         for id in held {
-            *id = renamed[id.0 as usize];
+            *id = self.renamed[id.0 as usize];
         }
         // At least half of the nodes must be new before the next time, so that a node is copied
         // about once.

@@ -11,6 +11,8 @@ from netstudy.analysis.cells import CellRow
 from netstudy.wire import Network, Place, Reason, TimeAccount
 
 PS_PER_S: Final = 1e12
+SLOWEST_PCT: Final = 2
+"""Share of the units in the group `slowest`."""
 
 TimeView = Literal["journey", "cause"]
 TimeGroup = Literal["all", "middle", "slowest", "worst", "median-member"]
@@ -108,6 +110,19 @@ class UnitTime:
     """Group `worst`: the row of the table of connections whose last byte ended the unit."""
     run: str | None = None
     """Group `worst`: the run of the unit."""
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The families of the parts, the largest first, by lower bounds. The time that is not known
+        comes last."""
+        sums = {
+            family: self.family_s(family) for family in {part.key.family for part in self.parts}
+        }
+        return tuple(sorted(sums, key=lambda one: (one == "not known", -sums[one], one)))
+
+    def family_s(self, family: Family) -> float:
+        """The lower bound of the time of a family."""
+        return sum(part.low_s for part in self.parts if part.key.family == family)
 
     def share_pct(self, chosen: Callable[[PartKey], bool]) -> float:
         """The lower bound of the share of the parts that `chosen` accepts."""

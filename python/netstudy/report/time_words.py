@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Final
 
 from netstudy.analysis.accounts import Family, PartKey
+from netstudy.report.numbers import Quantity
 from netstudy.wire import Place, Reason
 
 FAMILY_NAMES: Final[dict[Family, str]] = {
@@ -65,15 +68,20 @@ _NAMES: Final[dict[Place, str]] = {
     "switch-latency": "latency",
     "propagation": "propagation",
     "retransmission-timer": "retransmission timer",
-    "probe-timer": "timer of tail loss probes",
+    "probe-timer": "probe timer",
     "reordering-timer": "reordering timer",
-    "window-probe-timer": "timer of window probes",
+    "window-probe-timer": "window probe timer",
     "delayed-ack-timer": "delayed-ACK timer",
     "think": "think time",
     "generator": "load generator",
     "not-known": "not known",
 }
 _AT_PORT: Final[tuple[Place, ...]] = ("queue", "pause")
+
+
+def place_name(place: Place) -> str:
+    """The name of a kind of place, for labels."""
+    return _NAMES[place]
 
 
 def place_words(key: PartKey) -> str:
@@ -97,3 +105,14 @@ def part_words(key: PartKey) -> str:
     # A timer that recovers losses needs no other reason.
     is_timer = key.reason == "recovery" and key.place.endswith("-timer")
     return place if is_timer else f"{reason}: {place}"
+
+
+def time_quantity(seconds: Sequence[float], whole_s: float) -> Quantity:
+    """Times in ms, with three digits of the whole."""
+    decimals = 2 - math.floor(math.log10(1e3 * whole_s)) if whole_s > 0 else 0
+    return Quantity(tuple(1e3 * one for one in seconds), decimals)
+
+
+def time_text(seconds: float) -> str:
+    """A time with three digits, in its most readable unit."""
+    return time_quantity([seconds], seconds).in_unit("ms")

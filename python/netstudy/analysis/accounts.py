@@ -166,9 +166,7 @@ def _parts(network: Network, accounts: list[TimeAccount], units: int) -> tuple[T
     names = _groups(network)
     sums: defaultdict[PartKey, list[int]] = defaultdict(lambda: [0, 0])
     for one in accounts:
-        highs = one.low_ps if one.high_ps is None else one.high_ps
-        rows = zip(one.reason, one.place, one.node, one.to, one.low_ps, highs, strict=True)
-        for reason, place, node, to, low, high in rows:
+        for reason, place, node, to, low, high in one.rows():
             key = PartKey(reason, place, names.get(node, node), names.get(to, to))
             sums[key][0] += low
             sums[key][1] += high

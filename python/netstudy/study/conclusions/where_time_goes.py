@@ -16,7 +16,7 @@ class WhereTimeGoes(Conclusion):
     draw it from chosen cells, or to have it among the first conclusions.
 
     The simulator traces one replicate of each cell, so that the parts are exact. On real testbeds,
-    parts have bounds. See [where the time goes](../concepts/where-time-goes.md).
+    parts have bounds.
     """
 
     where_time_goes: Literal[True] = Field(alias="where time goes")

@@ -50,7 +50,7 @@ class CellTime:
 
     @property
     def largest(self) -> Family:
-        """The family with the largest lower bound; what is not known only if nothing is known."""
+        """The family with the largest lower bound; "not known" only if it is the only one."""
         return self.whole.families[0]
 
     @cached_property

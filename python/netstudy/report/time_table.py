@@ -37,7 +37,7 @@ _COLUMNS: Final = (
     _Column("Median connection", "journey", "median-member", meaning="until its last byte"),
     _Column(
         "As cause", "cause", "all", is_share=True,
-        meaning="the work of those in front stands for the wait in a queue",
+        meaning="the work of the bytes in front stands for the wait in a queue",
     ),
 )  # fmt: skip
 

@@ -76,7 +76,7 @@ class TimePage(ConclusionPage[TimesShown]):
 
 
 def _late(drawn: TimesShown) -> list[list[tuple[Course, CellTime]]]:
-    """The cells whose units wait for their last members, those with the same sentence together."""
+    """The cells whose units wait for their last members, grouped by their sentences."""
     return alike(drawn.late, lambda one: (_levels(one[0], [one[1]]), _delayed_by(one[1])))
 
 

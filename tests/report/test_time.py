@@ -59,7 +59,7 @@ def test_segments_are_labelled_from_a_share_on(tmp_path: Path) -> None:
         is_large = row["right"] - row["left"] >= LABELLED_PCT
         assert bool(row["label"]) == is_large
     assert {row["label"] for row in segments(drawn) if row["series"] == "window"} == {
-        "propagation from client to switch"
+        "receive window"
     }
 
 
@@ -131,6 +131,16 @@ def test_the_parts_of_the_table_add_up_to_the_whole(tmp_path: Path) -> None:
         whole, *parts = [one.value for one in column_of if isinstance(one, Number)]
         assert sum(parts) == pytest.approx(whole)
     assert str(table.rows[-1][0]) == "smaller parts"
+
+
+def test_a_part_that_exact_units_do_not_have_is_zero(tmp_path: Path) -> None:
+    accounts = account(EXACT), account({WIRE: 9.0}, group="slowest", units=2)
+    result = timed(*accounts, folder=tmp_path, servers="[1]")
+    table = next(
+        one for one in conclusion_tables(result) if "Part" in [g.heading for g in one.groups]
+    )
+    texts = {str(row[0]): str(row[4]) for row in table.rows}
+    assert texts["queue at switch to client"] == "0"
 
 
 def test_bounds_stand_in_the_table_with_both_ends(tmp_path: Path) -> None:

@@ -82,11 +82,19 @@ class Course:
     """None: there is no such factor."""
     cells: tuple[CellTime, ...]
     """In the order of the factor."""
+    is_load: bool
+    """True if the factor sets the load."""
 
     @property
     def spans(self) -> tuple[tuple[CellTime, ...], ...]:
         """Neighbouring cells with the same largest family."""
         return tuple(tuple(own) for _, own in groupby(self.cells, lambda one: one.largest))
+
+    @property
+    def telling(self) -> tuple[CellTime, ...]:
+        """The cell with the highest load; without a load, the last neighbours with the same largest
+        family."""
+        return self.cells[-1:] if self.is_load else self.spans[-1]
 
 
 def courses_of(cells: Cells) -> Iterator[Course]:
@@ -102,7 +110,7 @@ def courses_of(cells: Cells) -> Iterator[Course]:
         held = {name: level for name, level in cells.setting(rows[0]).items() if name != factor}
         own = tuple(_times(rows))
         if own:
-            yield Course(held, factor, own)
+            yield Course(held, factor, own, is_load=factor is not None and factor == cells.load)
 
 
 def _times(rows: Sequence[CellRow]) -> Iterator[CellTime]:

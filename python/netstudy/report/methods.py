@@ -10,8 +10,9 @@ from netstudy.analysis.rank import PERMUTATIONS
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA, POWER, RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, plain
-from netstudy.report.prose.words import margin_sentence, with_article
+from netstudy.report.prose.words import margin_sentence
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.time_words import whose_time
 from netstudy.report.workloads import page_of
 from netstudy.wire import DEPARTURES
 
@@ -101,7 +102,7 @@ def _times(result: StudyResult) -> Iterator[Sentence]:
         "The time of {unit} is divided by following its last byte back to the start: each "
         "interval on this way is a part, and the parts add up to the whole. As cause, the work of "
         "the bytes in front stands for a wait in a queue. {how}",
-        unit=Name(with_article(accounts[0].unit)),
+        unit=Name(whose_time(accounts[0].unit)),
         how=say("One replicate of each cell is traced, and its parts are exact.")
         if is_exact
         else say(

@@ -13,8 +13,8 @@ from netstudy.report.cellrefs import count
 from netstudy.report.charts.time_bars import Bar, Block, TimeBars, in_words
 from netstudy.report.figures import Figure
 from netstudy.report.numbers import counted, full_level, level_text
-from netstudy.report.prose.words import with_article
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.time_words import whose_time
 
 CELLS_MAX: Final = 30
 """Most cells in the figure and in the table."""
@@ -48,7 +48,7 @@ def time_figure(every: Sequence[Course], case: str, key: str) -> Figure:
     unit = courses[0].cells[0].whole.unit
     where = f" ({case})" if case != "main" else ""
     bars = TimeBars(
-        title=f"Where the time of {with_article(unit)} goes{where}",
+        title=f"Where the time of {whose_time(unit)} goes{where}",
         subtitle="mean time of all, and its parts; a wait in a queue is a part of its own",
         blocks=tuple(_blocks(courses)),
     )

@@ -13,7 +13,7 @@ from netstudy.report.numbers import Quantity
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value, numeric_level
 from netstudy.report.time_figure import chosen_courses
-from netstudy.report.time_words import FAMILY_NAMES, part_words, time_quantity
+from netstudy.report.time_words import FAMILY_NAMES, high_s, low_s, part_words, time_quantity
 
 _SMALL_PCT: Final = 1.0
 """Parts that are smaller in every column are summed up in one row."""
@@ -104,9 +104,10 @@ def _share(time: UnitTime | None, key: PartKey) -> float:
 def _value(
     time: UnitTime, column: _Column, chosen: Callable[[PartKey], bool] | None, what: str
 ) -> Number | None:
-    """The time or the share of some parts, or of all; None if the group has none of them."""
+    """The time or the share of some parts, or of all; without them, 0 if the parts are exact, else
+    None."""
     parts = [part for part in time.parts if chosen is None or chosen(part.key)]
-    if not parts:
+    if not parts and not time.is_exact:
         return None
     ends = (time.whole_s,) if chosen is None else _ends(parts)
     source = f"{what}; {column.group} units, {column.view}"
@@ -119,5 +120,5 @@ def _value(
 
 def _ends(parts: Sequence[TimePart]) -> tuple[float, ...]:
     """Both bounds of a sum; one value if they are equal."""
-    low, high = (sum(getattr(one, end) for one in parts) for end in ("low_s", "high_s"))
+    low, high = low_s(parts), high_s(parts)
     return (low,) if low == high else (low, high)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
-from netstudy.analysis.accounts import Family, PartKey
+from netstudy.analysis.accounts import Family, PartKey, TimePart, UnitTime
 from netstudy.report.numbers import Quantity
+from netstudy.report.prose.words import with_article
 from netstudy.wire import Place, Reason
 
 FAMILY_NAMES: Final[dict[Family, str]] = {
@@ -62,8 +63,8 @@ _NAMES: Final[dict[Place, str]] = {
     "connection": "wait for the connection of the request",
     "host-latency": "network stack",
     "interrupt": "interrupt delay",
-    "packet-rate-sending": "packet rate of sending",
-    "packet-rate-receiving": "packet rate of receiving",
+    "packet-rate-sending": "packet rate",
+    "packet-rate-receiving": "packet rate",
     "serialization": "serialization",
     "switch-latency": "latency",
     "propagation": "propagation",
@@ -89,6 +90,10 @@ def place_words(key: PartKey) -> str:
     name = _NAMES[key.place]
     if not key.node:
         return name
+    if key.place == "packet-rate-sending":
+        return f"{name} of {key.node}, sending"
+    if key.place == "packet-rate-receiving":
+        return f"{name} of {key.to or key.node}, receiving"
     if not key.to:
         return f"{name} {'at' if key.place in _AT_PORT else 'of'} {key.node}"
     return f"{name} {'at' if key.place in _AT_PORT else 'from'} {key.node} to {key.to}"
@@ -105,6 +110,32 @@ def part_words(key: PartKey) -> str:
     # A timer that recovers losses needs no other reason.
     is_timer = key.reason == "recovery" and key.place.endswith("-timer")
     return place if is_timer else f"{reason}: {place}"
+
+
+def by_name(time: UnitTime, family: Family) -> dict[str, list[TimePart]]:
+    """The parts of a family by their names in figures and sentences: the window or the place, for
+    all reasons together. The largest first, by lower bounds."""
+    found: dict[str, list[TimePart]] = {}
+    for part in time.parts:
+        if part.key.family == family:
+            name = WINDOW_NAMES.get(part.key.reason) if family == "window" else None
+            found.setdefault(name or place_words(part.key), []).append(part)
+    return dict(sorted(found.items(), key=lambda one: -low_s(one[1])))
+
+
+def low_s(parts: Iterable[TimePart]) -> float:
+    """The sum of the lower bounds."""
+    return sum(part.low_s for part in parts)
+
+
+def high_s(parts: Iterable[TimePart]) -> float:
+    """The sum of the upper bounds."""
+    return sum(part.high_s for part in parts)
+
+
+def whose_time(unit: str) -> str:
+    """The unit of work whose time is divided: "an iteration"; of streams, "streams"."""
+    return "streams" if unit == "interval" else with_article(unit)
 
 
 def time_quantity(seconds: Sequence[float], whole_s: float) -> Quantity:

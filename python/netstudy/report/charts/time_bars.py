@@ -17,7 +17,9 @@ from netstudy.report.charts.style import (
     COLOURS,
     FAINT,
     INK,
+    NARROW,
     PAPER,
+    WIDE,
     Size,
     Spec,
     only,
@@ -25,7 +27,7 @@ from netstudy.report.charts.style import (
     whole,
     wrapped,
 )
-from netstudy.report.time_words import FAMILY_NAMES, part_words, place_name, place_words, time_text
+from netstudy.report.time_words import FAMILY_NAMES, by_name, high_s, low_s, place_name, time_text
 
 LABELLED_PCT: Final = 8.0
 """Segments from this share on have a label."""
@@ -48,6 +50,8 @@ _BAR, _ROW, _ROW_NARROW = 22, 28, 42
 """Height of a bar, and of a row; on a phone, the name of a bar is above it."""
 _HATCH_PCT: Final = 0.8
 """Distance of the lines of a hatched segment; on a phone, every second one is drawn."""
+_LABELS: Final = {"label": (_WIDE, WIDE.font - 2), "brief": (NARROW.width, NARROW.font - 2)}
+"""Field of the label -> the inner width and the font for which it is made."""
 _LETTER: Final = 0.55
 """Usual width of a letter ÷ font size."""
 
@@ -193,70 +197,64 @@ class TimeBars:
 def _segments(bar: Bar) -> Iterator[dict[str, Any]]:
     """The segments of a bar from left to right, and the lines of hatched ones."""
     time, left = bar.time, 0.0
-    room = max(0.0, time.whole_s - sum(part.low_s for part in time.parts))
-    spread = sum(part.high_s - part.low_s for part in time.parts)
-    for family, parts in _drawn_parts(time):
-        low = sum(part.low_s for part in parts)
-        more = sum(part.high_s - part.low_s for part in parts)
+    room = max(0.0, time.whole_s - low_s(time.parts))
+    spread = high_s(time.parts) - low_s(time.parts)
+    for family, name, parts in _drawn_parts(time):
+        low = low_s(parts)
+        more = high_s(parts) - low
         # Upper bounds may add up to more than the whole, so they share the room that is left.
         open_s = room * more / spread if spread > 0 else 0.0
         for length, is_bound in ((low, False), (open_s, True)):
             if length <= 0:
                 continue
             right = left + 100 * length / time.whole_s
-            yield _segment(bar, family, parts, (left, right), is_bound=is_bound)
+            labels = _labels(family, name, parts, right - left)
+            yield {
+                "kind": "segment",
+                "left": round(left, 4),
+                "right": round(right, 4),
+                "middle": round((left + right) / 2, 4),
+                "series": FAMILY_NAMES[family],
+                "ink": _LOOKS[family][1],
+                "facet": bar.name,
+                "text": f"{name}: {_told(low, low + more)}",
+                **(dict.fromkeys(labels, "") if is_bound else labels),
+            }
             if is_bound:
                 yield from _hatch(left, right)
             left = right
 
 
-def _drawn_parts(time: UnitTime) -> Iterator[tuple[Family, list[TimePart]]]:
-    """The parts in the order of the bar, small ones of a family together."""
+def _drawn_parts(time: UnitTime) -> Iterator[tuple[Family, str, list[TimePart]]]:
+    """The parts in the order of the bar with their names, small ones of a family together."""
     for family in FAMILY_NAMES:
-        own = [part for part in time.parts if part.key.family == family]
-        large = [part for part in own if 100 * part.high_s >= _MERGED_PCT * time.whole_s]
-        yield from ((family, [part]) for part in large)
-        small = [part for part in own if part not in large]
+        small: list[TimePart] = []
+        for name, parts in by_name(time, family).items():
+            if 100 * high_s(parts) >= _MERGED_PCT * time.whole_s:
+                yield family, name, parts
+            else:
+                small += parts
         if small:
-            yield family, small
+            yield family, "smaller parts", small
 
 
-def _segment(
-    bar: Bar,
-    family: Family,
-    parts: Sequence[TimePart],
-    ends: tuple[float, float],
-    *,
-    is_bound: bool,
-) -> dict[str, Any]:
-    left, right = ends
-    low, high = (sum(getattr(part, end) for part in parts) for end in ("low_s", "high_s"))
-    told = time_text(low) if low == high else f"{time_text(low)} to {time_text(high)}"
-    name = part_words(parts[0].key) if len(parts) == 1 else f"{len(parts)} smaller parts"
-    widths = {"label": (_WIDE, 11), "brief": (270, 10)}
-    labels = {
-        field: "" if is_bound else _label(family, parts, (right - left) * width / 100, font)
-        for field, (width, font) in widths.items()
-    }
-    return {
-        "kind": "segment",
-        "left": round(left, 4),
-        "right": round(right, 4),
-        "middle": round((left + right) / 2, 4),
-        "series": FAMILY_NAMES[family],
-        "ink": _LOOKS[family][1],
-        "facet": bar.name,
-        "text": f"{name}: {told}",
-        **(labels if right - left >= LABELLED_PCT else dict.fromkeys(labels, "")),
-    }
+def _told(low: float, high: float) -> str:
+    return time_text(low) if low == high else f"{time_text(low)} to {time_text(high)}"
 
 
-def _label(family: Family, parts: Sequence[TimePart], room: float, font: int) -> str:
-    """The longest name of the place that fits; the family's if none does."""
-    names: list[str] = [family]
-    if len(parts) == 1 and family != "not known":
-        names = [place_words(parts[0].key), place_name(parts[0].key.place), family]
-    return next((one for one in names if len(one) * font * _LETTER + 6 <= room), "")
+def _labels(
+    family: Family, name: str, parts: Sequence[TimePart], share_pct: float
+) -> dict[str, str]:
+    """The label in each size: the longest name that fits, or none."""
+    names = [name, *({place_name(part.key.place) for part in parts} - {name}), family]
+    if family == "window":
+        names = [name, family]
+    found = {}
+    for field, (width, font) in _LABELS.items():
+        room = share_pct * width / 100
+        fitting = (one for one in names if len(one) * font * _LETTER + 6 <= room)
+        found[field] = next(fitting, "") if share_pct >= LABELLED_PCT else ""
+    return found
 
 
 def _hatch(left: float, right: float) -> Iterator[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
-from netstudy.analysis.accounts import Family, TimeGroup, UnitTime
+from netstudy.analysis.accounts import Family, TimeGroup
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.where_time_goes import TimesShown
 from netstudy.analysis.time_courses import CellTime, Course
@@ -20,13 +20,19 @@ from netstudy.report.prose.words import (
     held_in_each,
     number_range,
     value_range,
-    with_article,
 )
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import Table
 from netstudy.report.time_figure import time_figure
 from netstudy.report.time_table import time_table
-from netstudy.report.time_words import FAMILY_WORDS, WINDOW_NAMES, place_words, time_text
+from netstudy.report.time_words import (
+    FAMILY_WORDS,
+    by_name,
+    low_s,
+    place_words,
+    time_text,
+    whose_time,
+)
 from netstudy.study.conclusions.base import Conclusion
 
 _DECIDES_PCT: Final = 60.0
@@ -35,6 +41,10 @@ _NAMED_PCT: Final = 10.0
 """Smaller families are not named."""
 _MOST_OF: Final = 0.9
 """A part with this share of its family stands for all of it."""
+_HALF: Final = 0.5
+"""A part with a smaller share of its family is not named."""
+_PARTS: Final = 2
+"""If more parts are the largest of some cell, none is named."""
 _TOLD: Final = 3
 """At most this number of neighbouring spans, and of cells whose units wait for their last members,
 are told."""
@@ -108,12 +118,12 @@ def _at(group: Sequence[Course], every: Sequence[Course], levels: str) -> Senten
 
 
 def _largest(group: Sequence[Course], every: Sequence[Course]) -> Sentence:
-    """The largest family in the last cells of these settings, with its time in the middle units and
-    in the slowest ones."""
-    last = [one.cells[-1] for one in group]
-    family, whole = last[0].largest, last[0].whole
+    """The largest family at the highest load of these settings, with its time in the middle units
+    and in the slowest ones."""
+    last = [cell for one in group for cell in one.telling]
+    family = last[0].largest
     shares = _shares(last, family)
-    named = _in_words(family, whole)
+    named = _in_words(family, last)
     tail = _middle_and_slowest(last, family)
     if shares.value < _DECIDES_PCT:
         named = join(
@@ -128,44 +138,55 @@ def _largest(group: Sequence[Course], every: Sequence[Course]) -> Sentence:
         tail = NOTHING
     return say(
         "{at}{least}{share} of {unit} is {named}{tail}{unknown}.",
-        at=_at(group, every, _levels(group[0], last[:1])),
+        at=_at(group, every, _levels(group[0], group[0].telling)),
         least=_least(last),
         share=shares,
-        unit=_unit(whole),
+        unit=_unit(last[0]),
         named=named,
         tail=tail,
         unknown=_unknown(last),
     )
 
 
-def _unit(time: UnitTime) -> Name:
-    is_stream = time.unit == "interval"
-    return Name("the time" if is_stream else with_article(time.unit))
+def _unit(cell: CellTime) -> Name:
+    unit = cell.whole.unit
+    return Name(f"the time of {whose_time(unit)}" if unit == "interval" else whose_time(unit))
 
 
 def _least(cells: Sequence[CellTime]) -> Sentence:
     return NOTHING if all(one.whole.is_exact for one in cells) else say("at least ")
 
 
-def _in_words(family: Family, time: UnitTime) -> Sentence:
-    """The family, with the part that is most of it: "waiting for timers (retransmission timer of
-    server)"."""
-    own = [part for part in time.parts if part.key.family == family]
+def _in_words(family: Family, cells: Sequence[CellTime]) -> Sentence:
+    """The family, with the parts that are most of it in each cell: "waiting for timers
+    (retransmission timer of server)"."""
+    own = [next(iter(by_name(one.whole, family).items())) for one in cells]
+    names = list(dict.fromkeys(name for name, _ in own))
     if family == "window":
-        return say("round trips for the {window}", window=Name(WINDOW_NAMES[own[0].key.reason]))
-    is_most = own[0].low_s >= _MOST_OF * time.family_s(family)
-    words = Name(place_words(own[0].key))
-    text = "{family} ({part})" if is_most else "{family} (most of it: {part})"
-    return say(text, family=Name(FAMILY_WORDS[family]), part=words)
+        return say("round trips for the {windows}", windows=Name(listed(names)))
+    words = Name(FAMILY_WORDS[family])
+    shares = (
+        low_s(own_parts) / one.whole.family_s(family)
+        for one, (_, own_parts) in zip(cells, own, strict=True)
+    )
+    least = min(shares)
+    if least < _HALF or len(names) > _PARTS:
+        return say("{family}", family=words)
+    text = "{family} ({parts})" if least >= _MOST_OF else "{family} (most of it: {parts})"
+    return say(text, family=words, parts=Name(listed(names)))
 
 
 def _next(cells: Sequence[CellTime], family: Family) -> Iterator[Sentence]:
     """The next family, if it is large enough to be named."""
-    others = [one for one in cells[0].whole.families if one not in (family, "not known")]
+    others = [
+        one
+        for one in cells[0].whole.families
+        if one not in (family, "not known") and all(one in cell.whole.families for cell in cells)
+    ]
     for other in others[:1]:
         share = _shares(cells, other)
         if share.value >= _NAMED_PCT:
-            yield say("{share} {name}", share=share, name=_in_words(other, cells[0].whole))
+            yield say("{share} {name}", share=share, name=_in_words(other, cells))
 
 
 def _middle_and_slowest(cells: Sequence[CellTime], family: Family) -> Sentence:
@@ -251,7 +272,7 @@ def _before(group: Sequence[Course], every: Sequence[Course]) -> Iterator[Senten
             held = held_in_each([one.held for one in group], [one.held for one in every])
         yield say(
             "The largest part of {unit}{held} is {parts}{more}.",
-            unit=_unit(first.cells[0].whole),
+            unit=_unit(first.cells[0]),
             held=held,
             parts=join(parts[:_TOLD]),
             more=say(", and others before the last") if len(parts) > _TOLD else NOTHING,
@@ -293,7 +314,7 @@ def _lead(cells: Sequence[CellTime]) -> Sentence:
     """ "2 of 14 connections end 93 % of the iterations"."""
     unit, found = cells[0].whole.unit, [(one, last) for one in cells for last in one.last]
     if not found:
-        return say("the last connection ends {unit} late", unit=_unit(cells[0].whole))
+        return say("the last connection ends {unit} late", unit=_unit(cells[0]))
     if any(2 * last.number > last.of for _, last in found):
         return say("the last connection changes from {unit} to {unit}", unit=Name(unit))
     where = _where(cells[0])

@@ -1373,6 +1373,7 @@ class TimeAccount(Wire):
     """
 
     view: Literal["journey", "cause"]
+    """How the times are divided."""
     group: Literal["all", "middle", "slowest", "worst", "median-member"]
     """`all`: every unit of the measuring phase. `middle`: the middle tenth by their times.
     `slowest`: the slowest 2 %, at least one. `worst`: the slowest one. `median-member`: for each
@@ -1400,6 +1401,12 @@ class TimeAccount(Wire):
     """Lower bound of each part, summed over the units."""
     high_ps: tuple[int, ...] | None = None
     """Upper bound of each part; None: equal to `low_ps`, the parts are exact."""
+
+    def rows(self) -> Iterator[tuple[Reason, Place, str, str, int, int]]:
+        """Each part: its reason, place, node and the node at the other end, and its bounds."""
+        high_ps = self.low_ps if self.high_ps is None else self.high_ps
+        columns = (self.reason, self.place, self.node, self.to, self.low_ps, high_ps)
+        return zip(*columns, strict=True)
 
 
 class Samples(Wire):

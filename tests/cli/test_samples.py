@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.report.results import NOW, small_incast
+from tests.report.synthetic import record
+from tests.report.timed import account, with_accounts
 
 
 @pytest.fixture(scope="module")
@@ -41,10 +43,26 @@ def test_samples_may_be_written_to_a_file(folder: Path, tmp_path: Path) -> None:
     assert target.read_text().startswith("run,switch,configuration,servers,replicate,client,")
 
 
+def test_the_parts_of_the_time_are_written(tmp_path: Path) -> None:
+    part = ("own", "serialization", "server-1", "switch")
+    made = small_incast(tmp_path, lambda run: with_accounts(record(run), [account({part: 2.0})]))
+    made.write_records()
+    made.seal(NOW)
+    done = export(made.path, "--time")
+    assert done.returncode == 0, done.stderr
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert len(rows) == 2 * 4 * 5  # switches, numbers of servers, replicates
+    assert {(row["view"], row["place"], row["to"]) for row in rows} == {
+        ("journey", "serialization", "switch")
+    }
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--samples", "packet"], 'there are no samples "packet"; there are iteration,'),
+        (["--time"], "no run has samples of time; there are iteration, connection"),
+        (["--time", "--samples", "second"], "one table at a time: --time or --samples second?"),
         (["--samples", "second", "--json"], "samples are written as CSV or Parquet, not as json"),
     ],
 )

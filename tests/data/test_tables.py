@@ -19,8 +19,11 @@ from netstudy.data.samples import TABLES, samples_csv
 from netstudy.data.wanted import Wanted
 from netstudy.report.export import to_csv
 from netstudy.study.levels import level_text
+from netstudy.wire import Run, RunRecord
 from tests.data.conftest import finished
 from tests.report.results import from_text, small_incast, study_text
+from tests.report.synthetic import record
+from tests.report.timed import account, with_accounts
 
 pa = pytest.importorskip("pyarrow")
 pd = pytest.importorskip("pandas")
@@ -79,7 +82,7 @@ def test_samples_are_those_of_the_csv_to_the_digit(
 def test_every_table_of_transfers_is_that_of_the_csv(sized: netstudy.StudyData, table: str) -> None:
     head, *rows = rows_of_csv("".join(samples_csv(sized.folder, table)))
     samples = sized.samples(table)
-    of_others = {"iteration", "transaction", "error", "statistics"}
+    of_others = {"iteration", "transaction", "error", "statistics", "time"}
     assert bool(rows) == (table not in of_others), "the study samples all other tables"
     at = head.index("replicate") + 1
     assert [one.name for one in samples.columns] == [
@@ -90,6 +93,29 @@ def test_every_table_of_transfers_is_that_of_the_csv(sized: netstudy.StudyData, 
     ]
     made = [[as_csv(value) for value in row] for row in rows_of(samples, "arrow")]
     assert [row[:at] + row[at + 2 :] for row in made] == rows
+
+
+def test_each_part_of_a_time_has_a_row(tmp_path: Path) -> None:
+    wire, rto = ("own", "serialization", "server-1", "switch"), ("recovery", "probe-timer", "a", "")
+
+    def timed(run: Run) -> RunRecord:
+        bounds = account({wire: (1.0, 2.5)}, group="slowest", units=2, whole_ms=4.0)
+        exact = account({wire: 1.0, rto: 3.0}, units=10)
+        return with_accounts(record(run), [exact, bounds] if run.replicate == 1 else [])
+
+    text = study_text("factors: {servers: [2]}\nreplicates: 2\n", servers='"${servers}"')
+    opened = netstudy.open(finished(from_text(tmp_path, text, maker=timed)).path)
+    rows = opened.samples("time").to_arrow().to_pylist()
+    ms = 10**9
+    assert [(row["group"], row["family"], row["low_ps"], row["high_ps"]) for row in rows] == [
+        ("all", "wire", 10 * ms, 10 * ms),
+        ("all", "timer", 30 * ms, 30 * ms),
+        ("slowest", "wire", 2 * ms, 5 * ms),
+    ]
+    assert [(row["units"], row["whole_ps"]) for row in rows[1:]] == [(10, 40 * ms), (2, 8 * ms)]
+    head, *csv_rows = rows_of_csv("".join(samples_csv(opened.folder, "time")))
+    assert [row[head.index("place")] for row in csv_rows] == [row["place"] for row in rows]
+    assert {row[head.index("replicate")] for row in csv_rows} == {"1"}
 
 
 def test_without_a_name_the_samples_are_what_the_workload_counts(

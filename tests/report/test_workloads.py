@@ -339,7 +339,7 @@ def read(lines: Iterator[str]) -> list[dict[str, str]]:
 @pytest.mark.parametrize("table", TABLES)
 def test_samples_can_be_exported(loaded: Folder, table: str) -> None:
     rows = read(samples_csv(loaded, table))
-    of_others = ("iteration", "transfer", "transaction", "error", "statistics")
+    of_others = ("iteration", "transfer", "transaction", "error", "statistics", "time")
     assert bool(rows) == (table not in of_others)
     assert all(row["tcp"] in ("reno", "cubic-hystart") and row["run"] for row in rows)
 

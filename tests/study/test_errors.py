@@ -281,7 +281,7 @@ def with_top(line: str) -> tuple[str, str]:
         ("conclude: [{case: main}]",
          ["12: conclude.0: needs one of the keys bottleneck, plateau, bypasses the wire, first "
           "repetition, substitution, limit, compare, extrapolate, equivalent, knee, loss against "
-          "ideal"]),
+          "ideal, where time goes"]),
         ("conclude: [{limit: goodput_mbps, while: fast}]",
          ['41: conclude.0.while: "fast" is not a condition, such as response_ms_mean < 1000']),
         ("conclude: [{knee: server}]",

@@ -11,6 +11,8 @@ from netstudy.analysis.cells import CellRow
 from netstudy.wire import Network, Place, Reason, TimeAccount
 
 PS_PER_S: Final = 1e12
+SLOWEST_PCT: Final = 2
+"""Share of the units in the group `slowest`."""
 
 TimeView = Literal["journey", "cause"]
 TimeGroup = Literal["all", "middle", "slowest", "worst", "median-member"]
@@ -71,9 +73,10 @@ class PartKey:
         """How the part is drawn. A window stands for the way and the latencies of the round trip
         that had to pass before it had room."""
         family = _OF_PLACES[self.place]
-        if family == "wire" and self.reason in WINDOWS:
+        has_no_wait = family in ("wire", "not known")
+        if has_no_wait and self.reason in WINDOWS:
             return "window"
-        if family == "wire" and self.reason == "recovery":
+        if has_no_wait and self.reason == "recovery":
             return "timer"
         return family
 
@@ -107,6 +110,19 @@ class UnitTime:
     """Group `worst`: the row of the table of connections whose last byte ended the unit."""
     run: str | None = None
     """Group `worst`: the run of the unit."""
+
+    @property
+    def families(self) -> tuple[Family, ...]:
+        """The families of the parts, the largest first, by lower bounds. The time that is not known
+        comes last."""
+        sums = {
+            family: self.family_s(family) for family in {part.key.family for part in self.parts}
+        }
+        return tuple(sorted(sums, key=lambda one: (one == "not known", -sums[one], one)))
+
+    def family_s(self, family: Family) -> float:
+        """The lower bound of the time of a family."""
+        return sum(part.low_s for part in self.parts if part.key.family == family)
 
     def share_pct(self, chosen: Callable[[PartKey], bool]) -> float:
         """The lower bound of the share of the parts that `chosen` accepts."""
@@ -150,9 +166,7 @@ def _parts(network: Network, accounts: list[TimeAccount], units: int) -> tuple[T
     names = _groups(network)
     sums: defaultdict[PartKey, list[int]] = defaultdict(lambda: [0, 0])
     for one in accounts:
-        highs = one.low_ps if one.high_ps is None else one.high_ps
-        rows = zip(one.reason, one.place, one.node, one.to, one.low_ps, highs, strict=True)
-        for reason, place, node, to, low, high in rows:
+        for reason, place, node, to, low, high in one.rows():
             key = PartKey(reason, place, names.get(node, node), names.get(to, to))
             sums[key][0] += low
             sums[key][1] += high
@@ -166,6 +180,4 @@ def _parts(network: Network, accounts: list[TimeAccount], units: int) -> tuple[T
 def _groups(network: Network) -> Mapping[str, str]:
     """Node -> the name of its group; a zone has that of its host."""
     own = {node.name: getattr(node, "group", node.name) for node in network.nodes}
-    return {
-        node.name: own.get(getattr(node, "host", ""), own[node.name]) for node in network.nodes
-    }
+    return {node.name: own.get(getattr(node, "host", ""), own[node.name]) for node in network.nodes}

@@ -46,11 +46,19 @@ def command(
             "--samples",
             metavar="TABLE",
             help="The samples behind the cells, one row each: iteration, connection, "
-            "transfer, second, request (histograms of latencies), series (of samplers), or a "
-            "metric of a node such as app.send_mbps.",
+            "transfer, second, request (histograms of latencies), series (of samplers), time, or "
+            "a metric of a node such as app.send_mbps.",
             autocompletion=completion.samples,
         ),
     ] = None,
+    time: Annotated[
+        bool,
+        typer.Option(
+            "--time",
+            help="Where the time of units of work went: one row for each run, view, group and "
+            "part. The same as --samples time.",
+        ),
+    ] = False,
     node: Annotated[
         str | None,
         typer.Option("--node", help="For series: one node, or the nodes of a group."),
@@ -77,8 +85,10 @@ def command(
 ) -> None:
     """Print one row per cell: its factors, then its metrics; replicates are pooled.
 
-    With --samples, print the samples from which the metrics were computed.
+    With --samples, print the samples from which the metrics were computed; with --time, the parts
+    of the time of units of work.
     """
+    from netstudy.data.times import TIME
     from netstudy.data.wanted import ALL, Wanted
     from netstudy.store import storage, write_atomic
 
@@ -94,6 +104,10 @@ def command(
         raise StudyError(f"one format at a time: --{' or --'.join(chosen)}?")
     if parquet and output is None and sys.stdout.isatty():
         raise StudyError("Parquet is not text; write it to a file with -o FILE", "--parquet")
+    if time:
+        if samples not in (None, TIME):
+            raise StudyError(f"one table at a time: --time or --samples {samples}?")
+        samples = TIME
     wanted = ALL
     if (node, counter, interval) != (None, None, None):
         table = samples or "cells"

@@ -6,6 +6,7 @@
     r.cells().to_pandas()
     r.replicates().to_pandas()
     r.samples("iteration").to_arrow()
+    r.samples("time").to_polars()
     [one for one in r.verdicts if one.outcome == "different"]
 
 `run`, `open` and the types that they return are public; they can also be imported from `netstudy`.

@@ -10,6 +10,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.nodes import node_metric
 from netstudy.data.samples import SERIES, columns_of
 from netstudy.data.table import Column, ColumnType
+from netstudy.data.times import TIME
 from netstudy.described import descriptions
 from netstudy.study.levels import columns_of_factors, is_numeric, level_text
 from netstudy.study.vocabulary import split_metric
@@ -50,6 +51,13 @@ _SERIES: Final = (
     ),
     Column("value", "uint64", "", "Value of the counter or state; null: it could not be read"),
 )
+_OF_TIME: Final = {
+    "family": "Family of the part, as in the report: work, wire, window, queue, timer, slot, think",
+    "reason": "Why it had to happen: own, the bytes of the unit itself; a window without room; "
+    "recovery, bytes that were sent again; own-interface, earlier bytes of the connection",
+    "place": "Where the time passed, such as serialization, queue or retransmission-timer",
+}
+"""Columns of the table of times whose meaning is not in the records."""
 assert tuple(one.name for one in _SERIES) == SERIES
 
 
@@ -123,7 +131,13 @@ def sample_columns(table: str) -> tuple[Column, ...]:
         return end, next(metric_columns(node_metric(split_metric(table)), intervals=False))
     if names == SERIES:
         return _SERIES
-    return tuple(_of_model(_model(table), name) for name in names)
+    meanings = _OF_TIME if table == TIME else {}
+    return tuple(
+        Column(name, "string", "", meanings[name])
+        if name in meanings
+        else _of_model(_model(table), name)
+        for name in names
+    )
 
 
 def _model(table: str) -> Any:
@@ -137,7 +151,9 @@ def _of_model(model: Any, name: str) -> Column:
     found = model.model_fields[name]
     meaning = " ".join(descriptions(model).get(name, "").split())
     numbers = int in _types_within(found.annotation)
-    return Column(name, "int64" if numbers else "string", _unit(name), meaning)
+    # Sums of picoseconds may exceed int64.
+    whole: ColumnType = "uint64" if name.endswith("_ps") else "int64"
+    return Column(name, whole if numbers else "string", _unit(name), meaning)
 
 
 def _types_within(annotation: Any) -> set[Any]:
@@ -146,6 +162,6 @@ def _types_within(annotation: Any) -> set[Any]:
 
 
 def _unit(name: str) -> str:
-    if name.endswith("_ns"):
-        return "ns"
+    if name.endswith(("_ns", "_ps")):
+        return name[-2:]
     return "B" if name.startswith("bytes_") else ""

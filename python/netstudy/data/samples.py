@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from netstudy.analysis.clocks import window_of
 from netstudy.analysis.nodes import course
 from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.data.times import TIME, TIME_COLUMNS, time_columns
 from netstudy.data.wanted import ALL, Wanted
 from netstudy.errors import StudyError
 from netstudy.report.spreadsheet import csv_line
@@ -42,7 +43,7 @@ COURSE_TIME: Final = "at_s"
 """Name of the first column, the time, in a table of a node metric over time."""
 BY_SECOND: Final = "second"
 """Table of the bytes that each connection carried in each second."""
-TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series")
+TABLES: Final = (*SAMPLE_TABLES, *HISTOGRAM_TABLES, "series", TIME)
 """Names of the available tables."""
 
 
@@ -74,7 +75,7 @@ def columns_of(table: str, where: str | None = None) -> tuple[str, ...]:
             "such as app.send_mbps",
             where,
         )
-    return SERIES if table == "series" else (SAMPLE_TABLES | HISTOGRAM_TABLES)[table]
+    return (SAMPLE_TABLES | HISTOGRAM_TABLES | {"series": SERIES, TIME: TIME_COLUMNS})[table]
 
 
 def rows_by_run(folder: Folder, table: str, wanted: Wanted = ALL) -> Iterator[RunRows]:
@@ -134,6 +135,8 @@ def _columns(
         return () if found is None else [_known(values.tolist()) for values in found]
     if table == "series":
         return _series(folder, RunSample(run, record), wanted)
+    if table == TIME:
+        return time_columns(record)
     if table in HISTOGRAM_TABLES:
         return _buckets(getattr(record.samples, table))
     rows = getattr(record.samples, table)

@@ -138,12 +138,14 @@ class StudyData:
         """One row for each sample, as `netstudy export --samples` prints it.
 
         `table` is `iteration`, `connection`, `transfer`, `second`, `request` (the buckets of
-        latency histograms), `series` (the readings of samplers), or a metric of a node such as
-        `app.send_mbps`; None: the table of the workload's own samples, else `second`.
+        latency histograms), `series` (the readings of samplers), `time` (the parts of the accounts
+        of time), or a metric of a node such as `app.send_mbps`; None: the table of the workload's
+        own samples, else `second`.
 
         Columns: `run` (its id), the factors, `replicate`, `status` (of the run: `ok` or `invalid`)
         and `sample_index` (place within the run, from 0), then the table's own. Times are integers
-        in ns. Rows of invalid runs, which no metric uses, are left out unless `invalid`.
+        in ns, or in ps in the table `time`. Rows of invalid runs, which no metric uses, are left
+        out unless `invalid`.
 
         Only for `series`: `node` keeps a node or the nodes of a group, `counter` one counter, and
         `interval` a span of the measuring phase, such as "2s..5s", or one sample per interval of

@@ -13,7 +13,12 @@ from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
 from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import treatment_text
-from netstudy.report.conclusions import concluded_points, conclusion_tables, default_points
+from netstudy.report.conclusions import (
+    concluded_points,
+    conclusion_figures,
+    conclusion_tables,
+    default_points,
+)
 from netstudy.report.expectation_table import expectations_table
 from netstudy.report.figures import Figure
 from netstudy.report.illustrations import bed_figure, workload_figure
@@ -58,6 +63,7 @@ class Document:
     """The conclusions that the study asks for, without the sentences that the answer has."""
     finding_tables: tuple[Table, ...]
     """The tables that support the conclusions."""
+    finding_figures: tuple[Figure, ...]
     key_figure: Figure | None
     bed: Figure | None
     """The test bed; None if nothing is known of it."""
@@ -84,17 +90,23 @@ class Document:
     def figures(self) -> Iterator[Figure]:
         """Every figure of the report; none comes twice."""
         yield from (figure for figure in (self.bed, self.workload) if figure is not None)
+        yield from self.finding_figures
         for case in self.cases:
             yield from case.figures()
 
 
 def document(
-    folder: Folder, result: StudyResult, cases: tuple[CaseSection, ...] | None = None
+    folder: Folder,
+    result: StudyResult,
+    cases: tuple[CaseSection, ...] | None = None,
+    finding_figures: tuple[Figure, ...] | None = None,
 ) -> Document:
-    """Assembles everything that the report shows. `cases` has the sections of the test cases, if
-    they are already made."""
+    """Assembles everything that the report shows. `cases` has the sections of the test cases, and
+    `finding_figures` the figures of the conclusions, if they are already made."""
     if cases is None:
         cases = tuple(case_sections(result))
+    if finding_figures is None:
+        finding_figures = tuple(conclusion_figures(result))
     # One run per cell is enough here, since replicates differ only in their seeds.
     runs = [cell.planned[0] for cell in result.cells.rows]
     metrics, testbed = (*result.cells.metrics, *result.cells.asked), result.testbed
@@ -116,6 +128,7 @@ def document(
         requirements=requirements_table(result.requirements) if result.requirements else None,
         findings=tuple(_not_in(answered, [*concluded_points(result), *default_points(result)])),
         finding_tables=tuple(conclusion_tables(result)),
+        finding_figures=finding_figures,
         key_figure=key_figure(result, cases),
         bed=bed_figure(runs),
         workload=workload_figure(page, runs),

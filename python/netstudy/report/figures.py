@@ -102,8 +102,10 @@ class Figure:
 
     @property
     def is_broad(self) -> bool:
-        """Whether the figure needs the full width of the page, for panels side by side."""
-        return getattr(self.source, "facets", None) is not None
+        """Whether the figure needs the full width of the page, for panels side by side or for long
+        bars."""
+        is_bars = isinstance(self.source, charts.TimeBars)
+        return is_bars or getattr(self.source, "facets", None) is not None
 
 
 def _lost(name: str) -> str:

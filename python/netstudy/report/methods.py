@@ -12,6 +12,7 @@ from netstudy.analysis.verdict import ALPHA, POWER, RUNS_RECOMMENDED
 from netstudy.report.cellrefs import count, plain
 from netstudy.report.prose.words import margin_sentence
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.time_words import whose_time
 from netstudy.report.workloads import page_of
 from netstudy.wire import DEPARTURES
 
@@ -59,6 +60,7 @@ def _of_runs(result: StudyResult) -> list[Sentence]:
             samples=Name(samples_of(result)),
             n=count(PERMUTATIONS, "random orders"),
         ),
+        *_times(result),
         *_published(result),
         say(
             "Percentages, ratios and errors are computed from unrounded values. An empty cell was "
@@ -83,6 +85,31 @@ def samples_of(result: StudyResult) -> str:
     """The items that tests inside a cell compare: iterations or runs."""
     panels = [found for case in result.cases for found in case.panels]
     return panels[0].causes.samples if panels else "runs"
+
+
+def _times(result: StudyResult) -> Iterator[Sentence]:
+    """How the time of units of work is divided; empty if no run has an account of it."""
+    accounts = [
+        account
+        for row in result.cells.rows
+        for run in row.runs
+        for account in run.record.samples.time
+    ]
+    if not accounts:
+        return
+    is_exact = all(account.high_ps is None for account in accounts)
+    yield say(
+        "The time of {unit} is divided by following its last byte back to the start: each "
+        "interval on this way is a part, and the parts add up to the whole. As cause, the work of "
+        "the bytes in front stands for a wait in a queue. {how}",
+        unit=Name(whose_time(accounts[0].unit)),
+        how=say("One replicate of each cell is traced, and its parts are exact.")
+        if is_exact
+        else say(
+            "Parts are bounds from the plan and from counters: lower bounds add up to at most the "
+            "whole, upper bounds to at least the whole."
+        ),
+    )
 
 
 def _published(result: StudyResult) -> list[Sentence]:

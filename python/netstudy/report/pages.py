@@ -16,9 +16,11 @@ from markupsafe import Markup, escape
 from netstudy.characters import visible
 from netstudy.documents.problems import listed
 from netstudy.report import charts, typst
-from netstudy.report.case_section import CaseSection, case_sections
+from netstudy.report.case_section import case_sections
 from netstudy.report.charts.live import library, packed
+from netstudy.report.conclusions import conclusion_figures
 from netstudy.report.document import Document, document
+from netstudy.report.figures import Figure
 from netstudy.report.markdown import pipe_table, text
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.rendering import LOST, Draw, drawn_here
@@ -75,12 +77,15 @@ def write_report(
     """
     if with_pdf:
         typst.check()
+    sizes = (charts.WIDE, charts.NARROW) if is_static else (charts.WIDE,)
+    shown = tuple(conclusion_figures(result))
+    _begin_drawing(shown, draw, sizes)
     cases = []
     for case in case_sections(result):  # meanwhile, earlier cases are drawn
         cases.append(case)
-        _begin_drawing(case, draw, (charts.WIDE, charts.NARROW) if is_static else (charts.WIDE,))
+        _begin_drawing(case.figures(), draw, sizes)
     on_phase("drawing")
-    doc = document(folder, result, tuple(cases))
+    doc = document(folder, result, tuple(cases), shown)
     lost = tuple(figure.name for figure in doc.figures() if figure.is_lost)
     if lost:
         doc = replace(doc, caveats=(*doc.caveats, _lost_sentence(lost)))
@@ -98,11 +103,11 @@ def write_report(
     return ReportFiles(html, md, figures, pdf if with_pdf else None, lost)
 
 
-def _begin_drawing(case: CaseSection, draw: Draw, sizes: Iterable[charts.Size]) -> None:
-    """Starts drawing the charts of a test case. A figure waits for its chart when it is first
-    used."""
+def _begin_drawing(figures: Iterable[Figure], draw: Draw, sizes: Iterable[charts.Size]) -> None:
+    """Starts drawing the charts. A figure waits for its chart when it is first used."""
+    every = tuple(figures)
     for size in sizes:
-        wanted = [(one, of) for one in case.figures() if (of := one.specification(size))]
+        wanted = [(one, of) for one in every if (of := one.specification(size))]
         drawings = cache(draw([specification for _, specification in wanted]))
         for place, (figure, _) in enumerate(wanted):
             figure.drawn_by(size, partial(_drawing, drawings, place))

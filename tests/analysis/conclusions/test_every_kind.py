@@ -30,6 +30,7 @@ EVERY_KIND = (
     "bottleneck",
     "{extrapolate: clients per link}",
     "bypasses the wire",
+    "where time goes",
 )
 SCATTER = (0.0, 0.001, -0.001, 0.0005, -0.0005)
 

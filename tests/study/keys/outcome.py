@@ -119,6 +119,7 @@ _CONCLUSIONS = {
     "Equivalence": ("equivalent", "goodput_mbps", "good_mbps"),
     "Knee": ("knee", "servers", "clients"),
     "Limit": ("limit", "goodput_mbps", "good_mbps"),
+    "WhereTimeGoes": ("where time goes", True, "no"),
 }
 """Definition -> its own key, a value that makes sense, and one that does not."""
 _FURTHER: Tree = {

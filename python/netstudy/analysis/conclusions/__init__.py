@@ -26,6 +26,7 @@ from netstudy.analysis.conclusions.limit import LimitReached
 from netstudy.analysis.conclusions.loss_against_ideal import Losses
 from netstudy.analysis.conclusions.plateau import Levelled
 from netstudy.analysis.conclusions.substitution import Substituted
+from netstudy.analysis.conclusions.where_time_goes import TimesShown
 from netstudy.study.conclusions.base import Conclusion
 from netstudy.study.selection import one_level
 from netstudy.wire import Treatment
@@ -47,10 +48,9 @@ KINDS: Final[tuple[type[Drawn[Any]], ...]] = (
     Alike,
     KneeFound,
     Losses,
+    TimesShown,
 )
 """The findings of each kind of conclusion."""
-_DEFAULT: Final = (Bottlenecks,)
-"""Conclusions that are drawn from every study."""
 _OF: Final = {one.kind: one for one in KINDS}
 
 
@@ -81,14 +81,15 @@ def concluded(study: Study, table: CellTable) -> tuple[Concluded, ...]:
 
 
 def by_default(study: Study, table: CellTable, asked: Sequence[Concluded]) -> tuple[Concluded, ...]:
-    """The conclusions of every study, for each test case for which it does not ask for them: what
-    limits throughput. Published runs have no network in which a limit could be looked for."""
+    """The conclusions of every study, for each test case for which it does not ask for them.
+    Published runs have no network in which a limit or a wait could be looked for."""
     if not all(run.network.nodes for row in table.rows for run in row.planned[:1]):
         return ()
     return tuple(
-        Concluded(kind.by_default(), case, {}, drawn, by_default=True)
+        Concluded(keys, case, {}, drawn, by_default=True)
         for case in table.cases
-        for kind in _DEFAULT
+        for kind in KINDS
+        if (keys := kind.by_default()) is not None
         if not any(one.case == case and isinstance(one.asked, kind.kind) for one in asked)
-        if (drawn := kind.draw(kind.by_default(), Cells.of(study, table, case, {}))) is not None
+        if (drawn := kind.draw(keys, Cells.of(study, table, case, {}))) is not None
     )

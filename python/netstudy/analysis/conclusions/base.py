@@ -25,6 +25,12 @@ class Drawn(ABC, Generic[AskedT]):
     def draw(cls, asked: AskedT, cells: Cells) -> Self | None:
         """Draw the conclusion; None if the runs lack the values that it needs."""
 
+    @classmethod
+    def by_default(cls) -> AskedT | None:
+        """The keys with which it is drawn from a study that does not ask for it; None: it is
+        not."""
+        return None
+
     def claims(self) -> tuple[Claim, ...]:
         """The claims of the headline, which caveats may forbid; empty if it makes none."""
         return ()

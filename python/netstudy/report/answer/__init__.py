@@ -21,6 +21,7 @@ from netstudy.report.answer.findings import allowed, findings_first
 from netstudy.report.answer.next_run import next_run
 from netstudy.report.caveats import caveat_sentence
 from netstudy.report.cellrefs import count, treatment_text
+from netstudy.report.conclusions import brief_sentences
 from netstudy.report.expectation_table import expectation_text
 from netstudy.report.prose.against_published import published_winners
 from netstudy.report.prose.words import things
@@ -67,6 +68,7 @@ def answer(result: StudyResult) -> Answer:
         alone(costs(result)),
         alone(_required(result)),
         alone(_expected(result)),
+        alone(brief_sentences(result)),
         led(why(result)),
     )
     rest = (one for one in further if str(one.sentence) not in told)

@@ -194,8 +194,9 @@ def _sources(result: StudyResult, case: CaseResult) -> Iterator[Source]:
         # A difference that belongs to several things is no answer about one of them.
         credited = () if _together(result, case) else tuple(tables)
         yield Source("comparison", sentences, case, compared=credited)
-    asks_limit = any(clause.subject == "limit" for clause in clauses(result.question))
-    concluded = (*result.concluded, *(result.by_default if asks_limit else ()))
+    asked = {clause.subject for clause in clauses(result.question)} - {None}
+    default = (one for one in result.by_default if page_of_conclusion(one).subject in asked)
+    concluded = (*result.concluded, *default)
     drawn = [one for one in concluded if one.case == case.name and one.drawn is not None]
     for one in drawn:
         page = page_of_conclusion(one)

@@ -1,4 +1,4 @@
-"""Charts (`Drawn`, `Lines`, `Grid`, `Plot`), drawn as SVG or as interactive figures.
+"""Charts (`Drawn`, `Lines`, `Grid`, `Plot`, `TimeBars`), drawn as SVG or as interactive figures.
 
 The modules `metric`, `curves` and `asked` make charts from results; `multiples` joins the charts of
 several panels.
@@ -15,6 +15,7 @@ from netstudy.report.charts.grid import Grid, GridCell
 from netstudy.report.charts.metric import metric_chart, overlay_chart
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import NARROW, WIDE, Size, Style
+from netstudy.report.charts.time_bars import TimeBars
 from netstudy.report.charts.words import held
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Plot",
     "Size",
     "Style",
+    "TimeBars",
     "curves_chart",
     "held",
     "metric_chart",
@@ -36,7 +38,7 @@ __all__ = [
     "svg",
 ]
 
-Chart = Drawn | Lines | Grid | Plot
+Chart = Drawn | Lines | Grid | Plot | TimeBars
 
 
 def specification(drawn: Chart, size: Size) -> str:

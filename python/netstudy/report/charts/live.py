@@ -20,6 +20,7 @@ from netstudy.report.charts.facets import Facets
 from netstudy.report.charts.grid import Grid
 from netstudy.report.charts.plot import Drawn
 from netstudy.report.charts.style import DATA, NARROW, WIDE, Row, Style
+from netstudy.report.charts.time_bars import TimeBars
 
 LIBRARY = "vega.js.gz"
 SNIPPET = "window.netstudyEmbed = vegaEmbed;"
@@ -40,13 +41,13 @@ def packed(found: Any) -> str:
     return b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
 
-def payload(drawn: Drawn | Lines | Grid | Plot) -> Mapping[str, Any]:
+def payload(drawn: Drawn | Lines | Grid | Plot | TimeBars) -> Mapping[str, Any]:
     """The data of a figure in JSON: its specification for a wide and for a narrow page, its rows,
     and the settings that a reader may change."""
     wide, narrow = (drawn.spec(size, live=True) for size in (WIDE, NARROW))
     rows = wide.pop("datasets")[DATA["name"]]
     del narrow["datasets"]
-    series = {} if isinstance(drawn, Grid) else drawn.series
+    series = {} if isinstance(drawn, Grid | TimeBars) else drawn.series
     return {
         "wide": wide,
         "narrow": narrow,
@@ -60,9 +61,9 @@ def payload(drawn: Drawn | Lines | Grid | Plot) -> Mapping[str, Any]:
     }
 
 
-def _axes(drawn: Drawn | Lines | Grid | Plot) -> list[str]:
+def _axes(drawn: Drawn | Lines | Grid | Plot | TimeBars) -> list[str]:
     """The axes that can be zoomed."""
-    if isinstance(drawn, Grid):
+    if isinstance(drawn, Grid | TimeBars):
         return []
     if isinstance(drawn, Plot):
         return list(drawn.axes)
@@ -84,14 +85,14 @@ def _look(name: str, style: Style) -> Mapping[str, Any]:
     return {"name": name, **looks, "dash": style.dashes}
 
 
-def _filters(drawn: Drawn | Lines | Grid | Plot) -> Iterator[Mapping[str, Any]]:
+def _filters(drawn: Drawn | Lines | Grid | Plot | TimeBars) -> Iterator[Mapping[str, Any]]:
     """The controls of a figure with panels: one for each factor of the panels, or one that chooses
     a panel."""
     if isinstance(drawn, Plot):
         if drawn.is_chosen:
             levels = list(drawn.panels)
             yield {"factor": drawn.along, "signal": CHOSEN, "levels": levels, "first": "all"}
-    elif not isinstance(drawn, Grid) and drawn.facets is not None:
+    elif not isinstance(drawn, Grid | TimeBars) and drawn.facets is not None:
         yield from _of_factors(drawn.facets)
 
 

@@ -20,6 +20,8 @@ from netstudy.report.conclusions.limit import LimitPage
 from netstudy.report.conclusions.loss_against_ideal import LossPage
 from netstudy.report.conclusions.plateau import PlateauPage
 from netstudy.report.conclusions.substitution import SubstitutionPage
+from netstudy.report.conclusions.where_time_goes import TimePage
+from netstudy.report.figures import Figure
 from netstudy.report.prose.words import Point, held_levels, point
 from netstudy.report.refs import Sentence
 from netstudy.report.tables import Table
@@ -36,6 +38,7 @@ PAGES: Final[tuple[ConclusionPage[Any], ...]] = (
     EquivalentPage(),
     KneePage(),
     LossPage(),
+    TimePage(),
 )
 """The text and the tables of each kind."""
 _OF: Final = {page.kind.kind: page for page in PAGES}
@@ -75,8 +78,26 @@ def sentences_of(found: Concluded) -> list[Sentence]:
     return list(page.sentences(found.drawn, found))
 
 
+def brief_sentences(result: StudyResult) -> Iterator[Sentence]:
+    """The findings that every answer may quote, whatever the question is."""
+    for page, found, _ in _every_drawn(result):
+        yield from page.in_brief(found.drawn, found)
+
+
 def conclusion_tables(result: StudyResult) -> Iterator[Table]:
     """The tables of each conclusion, in the order of the study."""
+    for page, found, key in _every_drawn(result):
+        yield from page.tables(found.drawn, found, key)
+
+
+def conclusion_figures(result: StudyResult) -> Iterator[Figure]:
+    """The figures of each conclusion, in the order of the study."""
+    for page, found, key in _every_drawn(result):
+        yield from page.figures(found.drawn, found, key)
+
+
+def _every_drawn(result: StudyResult) -> Iterator[tuple[ConclusionPage[Any], Concluded, str]]:
+    """Each conclusion that is drawn, with its page and the beginning of its ids."""
     for number, found in enumerate((*result.concluded, *result.by_default), start=1):
         if found.drawn is not None:
-            yield from _OF[type(found.asked)].tables(found.drawn, found, f"concluded-{number}")
+            yield page_of_conclusion(found), found, f"concluded-{number}"

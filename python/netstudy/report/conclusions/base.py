@@ -13,6 +13,7 @@ from netstudy.report.truth import Truth, of_comparisons
 
 if TYPE_CHECKING:
     from netstudy.analysis.conclusions import Concluded
+    from netstudy.report.figures import Figure
     from netstudy.report.tables import Table
     from netstudy.study.conclusions.base import Conclusion
 
@@ -35,6 +36,10 @@ class ConclusionPage(ABC, Generic[DrawnT]):
         """The findings that the answer to the study's question may quote; all by default."""
         return self.sentences(drawn, found)
 
+    def in_brief(self, drawn: DrawnT, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
+        """The findings that every answer may quote, whatever the question is; none by default."""
+        yield from ()
+
     def truth(self, drawn: DrawnT, clause: Clause) -> Truth | None:
         """The answer to a question of yes or no; None if this kind gives none."""
         first = drawn.compared[:1]
@@ -47,6 +52,15 @@ class ConclusionPage(ABC, Generic[DrawnT]):
     def tables(self, drawn: DrawnT, found: Concluded, key: str) -> Iterator[Table]:  # noqa: ARG002
         """The tables that support the findings, whose ids begin with `key`. A conclusion that is
         based on a single number has no table."""
+        yield from ()
+
+    def figures(
+        self,
+        drawn: DrawnT,  # noqa: ARG002  # some kinds need them
+        found: Concluded,  # noqa: ARG002
+        key: str,  # noqa: ARG002
+    ) -> Iterator[Figure]:
+        """The figures of the findings, whose names begin with `key`; none by default."""
         yield from ()
 
     def not_drawn(self, asked: Conclusion) -> Sentence:  # noqa: ARG002  # some kinds need it

@@ -20,6 +20,7 @@ from netstudy.study.conclusions.limit import Limit
 from netstudy.study.conclusions.loss_against_ideal import ScalingLoss
 from netstudy.study.conclusions.plateau import Plateau
 from netstudy.study.conclusions.substitution import Substitution
+from netstudy.study.conclusions.where_time_goes import WhereTimeGoes
 
 __all__ = ["KINDS", "AnyConclusion", "Conclusion"]
 
@@ -35,6 +36,7 @@ KINDS: Final[tuple[type[Conclusion], ...]] = (
     Equivalence,
     Knee,
     ScalingLoss,
+    WhereTimeGoes,
 )
 """Every kind, in the order of the documentation."""
 

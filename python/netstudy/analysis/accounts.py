@@ -71,9 +71,10 @@ class PartKey:
         """How the part is drawn. A window stands for the way and the latencies of the round trip
         that had to pass before it had room."""
         family = _OF_PLACES[self.place]
-        if family == "wire" and self.reason in WINDOWS:
+        has_no_wait = family in ("wire", "not known")
+        if has_no_wait and self.reason in WINDOWS:
             return "window"
-        if family == "wire" and self.reason == "recovery":
+        if has_no_wait and self.reason == "recovery":
             return "timer"
         return family
 
@@ -166,6 +167,4 @@ def _parts(network: Network, accounts: list[TimeAccount], units: int) -> tuple[T
 def _groups(network: Network) -> Mapping[str, str]:
     """Node -> the name of its group; a zone has that of its host."""
     own = {node.name: getattr(node, "group", node.name) for node in network.nodes}
-    return {
-        node.name: own.get(getattr(node, "host", ""), own[node.name]) for node in network.nodes
-    }
+    return {node.name: own.get(getattr(node, "host", ""), own[node.name]) for node in network.nodes}

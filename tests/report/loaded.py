@@ -6,13 +6,24 @@ measuring phase of two seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from netstudy.analysis.accounts import TimeView
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.conclusions import concluded_points
-from netstudy.wire import ConnectionSamples, PhaseTimes, Readings, Run, RunRecord, Samples
+from netstudy.wire import (
+    ConnectionSamples,
+    PhaseTimes,
+    Place,
+    Readings,
+    Reason,
+    Run,
+    RunRecord,
+    Samples,
+    TimeAccount,
+)
 from tests.report.results import from_text
 from tests.report.synthetic import edges, nodes
 
@@ -42,6 +53,10 @@ noise: 2 %
 """
 
 
+Spot = tuple[Reason, Place, str, str]
+"""Reason, place, node, and the node at the other end."""
+
+
 @dataclass(frozen=True)
 class Load:
     """What a run counts."""
@@ -61,6 +76,9 @@ class Load:
     """Column of the table of connections -> share of the time of each sender."""
     more: Mapping[str, Readings] = field(default_factory=dict)
     """Further counters of nodes."""
+    cause: Mapping[Spot, float | tuple[float, float]] = field(default_factory=dict)
+    """Share of the time of ten intervals of 100 ms, or its bounds, in both views of the account;
+    empty: the run has none."""
 
 
 def record(run: Run, load: Load) -> RunRecord:
@@ -103,7 +121,8 @@ def record(run: Run, load: Load) -> RunRecord:
                     name: (round(share * SECONDS * NS),) * len(clients)
                     for name, share in load.waits.items()
                 },
-            )
+            ),
+            time=tuple(_accounts(load.cause)),
         ),
         edges=edges(0, SECONDS * NS),
         counters=counters,
@@ -112,6 +131,28 @@ def record(run: Run, load: Load) -> RunRecord:
             "server": {"eth0": _interface(total)},
         },
     )
+
+
+def _accounts(shares: Mapping[Spot, float | tuple[float, float]]) -> Iterator[TimeAccount]:
+    whole_ps = 10**12
+    views: tuple[TimeView, ...] = ("journey", "cause")
+    both = [each if isinstance(each, tuple) else (each, each) for each in shares.values()]
+    low, high = (tuple(round(whole_ps * each[end]) for each in both) for end in (0, 1))
+    for view in views if shares else ():
+        reason, place, node, to = zip(*shares, strict=True)
+        yield TimeAccount(
+            view=view,
+            group="all",
+            unit="interval",
+            units=10,
+            whole_ps=whole_ps,
+            reason=reason,
+            place=place,
+            node=node,
+            to=to,
+            low_ps=low,
+            high_ps=None if low == high else high,
+        )
 
 
 def _cpu(share: float, cpus: float) -> Readings:

@@ -6,7 +6,7 @@ a single user + (N − 1) × the largest demand): every request ahead is waited 
 station (Zahorjan and others, Balanced Job Bound Analysis of Queueing Networks, 1982).
 
 At most: no bound is exceeded, and a share of time saves no more than itself. A share of time is a
-ceiling, never a forecast.
+ceiling, never a forecast. An exact account of time has these shares in its view of the cause.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import Final, Literal
 
 from netstudy.analysis.bounds.cycle import Cycle
 from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.ties import WINDOWS
 from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.bounds.windows import share_of_bound
+from netstudy.analysis.ceilings import ceiling
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions.bottleneck import Limits
 from netstudy.analysis.intervals import Interval
@@ -29,7 +31,7 @@ NOISE_PCT: Final = 1.0
 """Differences that do not count, in percent, where the study declares no noise."""
 _IDLE: Final = ("full, but not in proportion", "full of waits", "bounds one client")
 """States of candidates whose bound is none."""
-_NO_STATIONS: Final = ("none", "window", "send_buffer")
+_NO_STATIONS: Final = ("none", *WINDOWS)
 """Candidates without a queue: their share is no utilisation."""
 _TAKEN_OVER: Final = ("timeouts", "port", "congestion_window")
 """Waits whose place others take: only that throughput gains is predicted."""
@@ -102,21 +104,23 @@ class Laws:
 
     def of_limit(self, raised: Raise) -> Prediction:
         """If the limit is raised."""
-        saved = 1 - raised.left
         if self.level.cause == "served":
             return Prediction(min([raised.factor, *self._others(raised)]), None, self.noise)
         if any(bound.kind in _TAKEN_OVER for bound in raised.bounds):
-            return Prediction(self._more_than_noise, None, self.noise)
-        share = self._share(raised)
+            at_most = self._ceiling(raised) if self._is_traced else None
+            return Prediction(self._more_than_noise, at_most, self.noise)
         most = [*self._others(raised), *self._of_lone_user(raised)]
         if self.level.cause == "bound":
             most.append(raised.factor * 100 / self._top)
-        elif self._cycle is not None:
-            most.append(1 / (1 - min(1.0, share + self.unknown) * saved))
+        elif self._cycle is not None and not self._is_traced:
+            unknown = min(1.0, self._share(raised) + self.unknown)
+            most.append(1 / (1 - unknown * (1 - raised.left)))
+        if self._is_traced:
+            most.append(self._ceiling(raised))
         most += (raised.factor / own for own in self._windows(raised, raised=True))
         least = self._in_closed_loop(raised)
         if least is None:
-            least = min([1 / (1 - share * saved), *self._others(raised)])
+            least = min([self._least(raised), *self._others(raised)])
         at_most = min(most, default=raised.factor)
         # A limit that is raised gains more than the noise, unless the next bound is as near.
         least = max(least, self._more_than_noise)
@@ -128,12 +132,24 @@ class Laws:
 
     def of_ruled_out(self, raised: Raise) -> Prediction:
         """If a resource that does not limit throughput is raised."""
+        at_most = self._ceiling(raised) if self._is_traced else self._by_use(raised)
+        if self.level.cause == "bound":
+            at_most = min(at_most, max(1.0, 100 / self._top))
+        return Prediction(None, at_most, self.noise)
+
+    def _by_use(self, raised: Raise) -> float:
+        """The most that throughput gains, by the share of the time in which a resource is in
+        use."""
         moved = [each for each in self.level.candidates if each.resource.key in raised.moved]
         share = min(1.0, sum(each.share_pct or 0.0 for each in moved) / 100)
-        ceiling = 1 / (1 - share * (1 - raised.left))
-        if self.level.cause == "bound":
-            ceiling = min(ceiling, max(1.0, 100 / self._top))
-        return Prediction(None, ceiling, self.noise)
+        return 1 / (1 - share * (1 - raised.left))
+
+    def _ceiling(self, raised: Raise) -> float:
+        return ceiling(self.level.seen, dict.fromkeys(raised.moved, raised.factor))
+
+    @property
+    def _is_traced(self) -> bool:
+        return self.level.seen.is_traced
 
     @property
     def _more_than_noise(self) -> float:
@@ -172,7 +188,7 @@ class Laws:
         seen = self.level.seen
         if self._cycle is not None or not seen.row.planned[0].network.nodes or not seen.row.runs:
             return
-        for kind in ("window", "send_buffer"):
+        for kind in WINDOWS:
             share = share_of_bound(seen.row, Part(kind, "", "", 0.0))
             if share and (kind in {one.kind for one in by.bounds}) == raised:
                 yield share
@@ -181,12 +197,19 @@ class Laws:
 
     def _share(self, raised: Raise) -> float:
         """The share of the time of a unit of work that the raised bounds take."""
-        parts = (*self.level.seen.parts, *self.level.seen.unit_parts)
-        if self.level.cause == "bound" and self._cycle is None:
-            return self._top / 100
         own = {(one.kind, one.node) for one in raised.bounds}
+        parts = self.level.seen.parts
         shares = (part.share_pct for part in parts if (part.kind, part.node) in own)
         return min(1.0, max(shares, default=0.0) / 100)
+
+    def _least(self, raised: Raise) -> float:
+        """The least gain of streams and iterations: a resource or window that is full carries more
+        up to the next bound; other waits may take the place of the one that becomes shorter."""
+        if self.level.cause == "bound":
+            return 1 / (1 - self._top / 100 * (1 - raised.left))
+        if all(bound.kind in WINDOWS for bound in raised.bounds):
+            return 1 / (1 - self._share(raised) * (1 - raised.left))
+        return self._more_than_noise
 
     @property
     def unknown(self) -> float:

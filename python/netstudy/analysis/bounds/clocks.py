@@ -8,29 +8,29 @@ from typing import Final
 import numpy as np
 
 from netstudy.analysis.bounds.candidates import LimitKind
-from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.parts import Part, wait_of
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.samples import NS_PER_S, RunSample
 
 _CLOCKS: Final[dict[str, tuple[LimitKind, str]]] = {
-    "peer_window_ns": ("window", "the receive window of {group}"),
-    "own_buffer_ns": ("send_buffer", "the send buffer of {group}"),
-    "congestion_window_ns": ("congestion_window", "the congestion window of {group}"),
-    "recovery_ns": ("congestion_window", "recovery from losses"),
-    "timer_ns": ("timeouts", "retransmission timers"),
+    "peer_window_ns": ("window", ""),
+    "own_buffer_ns": ("send_buffer", ""),
+    "congestion_window_ns": ("congestion_window", ""),
+    "recovery_ns": ("congestion_window", "recovery"),
+    "timer_ns": ("timeouts", ""),
 }
-"""Column of the table of connections -> the kind of limit, and what a sender waits for. The other
-clocks name no limit: a sender that waits for its own interface waits for a link or a CPU."""
+"""Column of the table of connections -> the kind of limit that a sender waits for, and its part.
+The other clocks name no limit: a sender that waits for its own interface waits for a link or a
+CPU."""
 
 
 def share_of_waits(row: CellRow) -> Iterator[Part]:
     """The waits of the senders of a cell that have a clock, each as a share of the time of all
     connections; empty for testbeds without these clocks."""
-    for column, (kind, name) in _CLOCKS.items():
+    for column, (kind, part) in _CLOCKS.items():
         shares = [share for run in row.runs if (share := _share_pct(run, column)) is not None]
         if shares and len(shares) == len(row.runs):
-            group = _waiting_group(row, kind)
-            yield Part(kind, group, name.format(group=group), sum(shares) / len(shares))
+            yield wait_of((kind, waiting_group(row, kind), part), sum(shares) / len(shares))
 
 
 def _share_pct(run: RunSample, column: str) -> float | None:
@@ -41,7 +41,7 @@ def _share_pct(run: RunSample, column: str) -> float | None:
     return float(100 * waited.sum() / (ends * window * NS_PER_S))
 
 
-def _waiting_group(row: CellRow, kind: LimitKind) -> str:
+def waiting_group(row: CellRow, kind: LimitKind) -> str:
     """The group whose setting is the limit: the receiver's window, else the sender's."""
     run = row.planned[0]
     sending = run.workload.sending

@@ -6,24 +6,21 @@ measuring phase of two seconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from netstudy.analysis.accounts import TimeView
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.conclusions import concluded_points
 from netstudy.wire import (
     ConnectionSamples,
     PhaseTimes,
-    Place,
     Readings,
-    Reason,
     Run,
     RunRecord,
     Samples,
-    TimeAccount,
 )
+from tests.report.accounts import Shares, accounts
 from tests.report.results import from_text
 from tests.report.synthetic import edges, nodes
 
@@ -53,10 +50,6 @@ noise: 2 %
 """
 
 
-Spot = tuple[Reason, Place, str, str]
-"""Reason, place, node, and the node at the other end."""
-
-
 @dataclass(frozen=True)
 class Load:
     """What a run counts."""
@@ -76,7 +69,7 @@ class Load:
     """Column of the table of connections -> share of the time of each sender."""
     more: Mapping[str, Readings] = field(default_factory=dict)
     """Further counters of nodes."""
-    cause: Mapping[Spot, float | tuple[float, float]] = field(default_factory=dict)
+    cause: Shares = field(default_factory=dict)
     """Share of the time of ten intervals of 100 ms, or its bounds, in both views of the account;
     empty: the run has none."""
 
@@ -122,7 +115,7 @@ def record(run: Run, load: Load) -> RunRecord:
                     for name, share in load.waits.items()
                 },
             ),
-            time=tuple(_accounts(load.cause)),
+            time=accounts("interval", 1e12, load.cause, units=10),
         ),
         edges=edges(0, SECONDS * NS),
         counters=counters,
@@ -131,28 +124,6 @@ def record(run: Run, load: Load) -> RunRecord:
             "server": {"eth0": _interface(total)},
         },
     )
-
-
-def _accounts(shares: Mapping[Spot, float | tuple[float, float]]) -> Iterator[TimeAccount]:
-    whole_ps = 10**12
-    views: tuple[TimeView, ...] = ("journey", "cause")
-    both = [each if isinstance(each, tuple) else (each, each) for each in shares.values()]
-    low, high = (tuple(round(whole_ps * each[end]) for each in both) for end in (0, 1))
-    for view in views if shares else ():
-        reason, place, node, to = zip(*shares, strict=True)
-        yield TimeAccount(
-            view=view,
-            group="all",
-            unit="interval",
-            units=10,
-            whole_ps=whole_ps,
-            reason=reason,
-            place=place,
-            node=node,
-            to=to,
-            low_ps=low,
-            high_ps=None if low == high else high,
-        )
 
 
 def _cpu(share: float, cpus: float) -> Readings:

@@ -15,7 +15,8 @@ from netstudy.errors import StudyError
 from netstudy.study import load as load_study
 from netstudy.wire import Run
 from tests.report import loaded
-from tests.report.loaded import STUDY, Load, Loads, Spot, concluding, told
+from tests.report.accounts import Spot
+from tests.report.loaded import STUDY, Load, Loads, concluding, told
 
 NULL = "{bottleneck: true, at: {sink: 'null'}}"
 FULL = 980.0

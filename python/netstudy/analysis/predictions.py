@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from netstudy.analysis.bounds.candidates import NO_BOUND
 from netstudy.analysis.bounds.cycle import Cycle
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.bounds.ties import WINDOWS
@@ -29,8 +30,6 @@ from netstudy.analysis.ratio import fieller
 
 NOISE_PCT: Final = 1.0
 """Differences that do not count, in percent, where the study declares no noise."""
-_IDLE: Final = ("full, but not in proportion", "full of waits", "bounds one client")
-"""States of candidates whose bound is none."""
 _NO_STATIONS: Final = ("none", *WINDOWS)
 """Candidates without a queue: their share is no utilisation."""
 _TAKEN_OVER: Final = ("timeouts", "port", "congestion_window")
@@ -107,16 +106,16 @@ class Laws:
         if self.level.cause == "served":
             return Prediction(min([raised.factor, *self._others(raised)]), None, self.noise)
         if any(bound.kind in _TAKEN_OVER for bound in raised.bounds):
-            at_most = self._ceiling(raised) if self._is_traced else None
-            return Prediction(self._more_than_noise, at_most, self.noise)
+            return Prediction(self._more_than_noise, self._of_timers(raised), self.noise)
         most = [*self._others(raised), *self._of_lone_user(raised)]
         if self.level.cause == "bound":
             most.append(raised.factor * 100 / self._top)
-        elif self._cycle is not None and not self._is_traced:
+        by_time = self._ceiling(raised)
+        if by_time is not None:
+            most.append(by_time)
+        elif self.level.cause != "bound" and self._cycle is not None:
             unknown = min(1.0, self._share(raised) + self.unknown)
             most.append(1 / (1 - unknown * (1 - raised.left)))
-        if self._is_traced:
-            most.append(self._ceiling(raised))
         most += (raised.factor / own for own in self._windows(raised, raised=True))
         least = self._in_closed_loop(raised)
         if least is None:
@@ -132,7 +131,8 @@ class Laws:
 
     def of_ruled_out(self, raised: Raise) -> Prediction:
         """If a resource that does not limit throughput is raised."""
-        at_most = self._ceiling(raised) if self._is_traced else self._by_use(raised)
+        by_time = self._ceiling(raised)
+        at_most = self._by_use(raised) if by_time is None else by_time
         if self.level.cause == "bound":
             at_most = min(at_most, max(1.0, 100 / self._top))
         return Prediction(None, at_most, self.noise)
@@ -144,12 +144,18 @@ class Laws:
         share = min(1.0, sum(each.share_pct or 0.0 for each in moved) / 100)
         return 1 / (1 - share * (1 - raised.left))
 
-    def _ceiling(self, raised: Raise) -> float:
-        return ceiling(self.level.seen, dict.fromkeys(raised.moved, raised.factor))
+    def _of_timers(self, raised: Raise) -> float | None:
+        """The most that shorter timers gain. Of a buffer none is known: without drops, senders wait
+        for less than now."""
+        is_known = all(bound.kind == "timeouts" for bound in raised.bounds)
+        return self._ceiling(raised) if is_known else None
 
-    @property
-    def _is_traced(self) -> bool:
-        return self.level.seen.is_traced
+    def _ceiling(self, raised: Raise) -> float | None:
+        """The most that throughput gains by the shares of the time; None: they are not known."""
+        time = self.level.seen.time
+        if time is None or not time.is_exact:
+            return None
+        return ceiling(time.pieces, lambda key: raised.factor if key in raised.moved else 1.0)
 
     @property
     def _more_than_noise(self) -> float:
@@ -176,7 +182,7 @@ class Laws:
             # bound moves with the time of one user.
             is_raised = any(bound.kind == "none" for bound in raised.bounds)
             is_moved = is_load and (is_first or is_raised or self._cycle is not None)
-            if one.resource.key in raised.moved or is_moved or one.state in _IDLE:
+            if one.resource.key in raised.moved or is_moved or one.state in NO_BOUND:
                 continue
             if one.bound is not None and not one.resource.comes_with_load:
                 yield one.bound / self.level.seen.throughput
@@ -250,7 +256,7 @@ class Laws:
             / 100
             * (raised.left if one.resource.key in raised.moved else 1.0)
             for one in self.level.candidates
-            if one.resource.kind not in _NO_STATIONS and one.state not in _IDLE
+            if one.resource.kind not in _NO_STATIONS and one.state not in NO_BOUND
         ]
         slowest_s = max(shares, default=0.0) / cycle.per_s
         return cycle.users / (lone_s + (cycle.users - 1) * slowest_s) / cycle.per_s

@@ -7,7 +7,7 @@ nothing but the round trip passes until it has room: propagation and latencies.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +16,7 @@ from netstudy.analysis.bounds.buffers import behind_drops
 from netstudy.analysis.bounds.candidates import Candidate, Key, LimitKind
 from netstudy.analysis.bounds.clocks import waiting_group
 from netstudy.analysis.bounds.parts import Part, wait_of
+from netstudy.analysis.bounds.ties import WINDOWS
 from netstudy.analysis.cells import CellRow
 from netstudy.plan.workloads.base import Permit
 from netstudy.wire import Place, Reason
@@ -50,6 +51,17 @@ _OF_HOSTS: Final = ("window", "send_buffer", "congestion_window")
 
 
 @dataclass(frozen=True)
+class Piece:
+    """A part of the time, and everything that would shorten it."""
+
+    key: Key
+    """The limit that it belongs to."""
+    window: Key | None
+    """The window that has no room until the time has passed; None: the part is no such wait."""
+    share_pct: float
+
+
+@dataclass(frozen=True)
 class TimeShares:
     """The account of the mean time of a cell's units of work, by limits."""
 
@@ -61,6 +73,8 @@ class TimeShares:
     cause: tuple[Part, ...]
     """The same, with the work in front in place of waits in queues. Where a buffer drops frames,
     the waits for the congestion window are waits for this buffer."""
+    pieces: tuple[Piece, ...]
+    """The parts of `cause`, one by one."""
 
 
 def shares_of_time(
@@ -76,7 +90,8 @@ def shares_of_time(
         unit=journey.unit,
         is_exact=journey.is_exact and cause.is_exact,
         journey=keys.shares(journey, think_s),
-        cause=_largest_first(behind_drops(keys.shares(cause), candidates)),
+        cause=_largest_first(behind_drops(keys.shares(cause, think_s), candidates)),
+        pieces=tuple(keys.pieces(cause, think_s)),
     )
 
 
@@ -92,20 +107,26 @@ class _Keys:
     names: dict[Key, str]
     """The candidates of the cell."""
 
-    def shares(self, time: UnitTime, think_s: float = 0.0) -> tuple[Part, ...]:
-        """The parts of a mean time by the limits that they belong to, the largest first. What is
-        not known is left out. `think_s`: think time that passes in addition."""
+    def shares(self, time: UnitTime, think_s: float) -> tuple[Part, ...]:
+        """The parts of a mean time by the limits that they belong to, the largest first."""
         sums: defaultdict[Key, float] = defaultdict(float)
+        for piece in self.pieces(time, think_s):
+            sums[piece.key] += piece.share_pct
+        return _largest_first(self.part(key, share) for key, share in sums.items() if share > 0)
+
+    def pieces(self, time: UnitTime, think_s: float) -> Iterator[Piece]:
+        """The parts of a mean time. What is not known is left out. `think_s`: think time that
+        passes in addition."""
+        whole_s = time.whole_s + think_s
+        yield Piece(_THINK, None, 100 * think_s / whole_s)
         for part in time.parts:
             if part.key.place != "not-known":
-                sums[self.of(part.key)] += part.low_s
-        whole_s = time.whole_s
-        if _THINK not in sums:
-            sums[_THINK] = think_s
-            whole_s += think_s
-        return _largest_first(
-            self.part(key, 100 * low_s / whole_s) for key, low_s in sums.items() if low_s > 0
-        )
+                share = 100 * part.low_s / whole_s
+                yield Piece(self.of(part.key), self._window(part.key), share)
+
+    def _window(self, key: PartKey) -> Key | None:
+        kind, _ = _OF_REASONS[key.reason]
+        return (kind, waiting_group(self.row, kind), "") if kind in WINDOWS else None
 
     def of(self, key: PartKey) -> Key:
         """The limit that a part belongs to: a candidate of the cell, or a wait."""

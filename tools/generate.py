@@ -272,14 +272,14 @@ def tcp_example() -> str:
 def plan_example() -> str:
     """A plan with the two switches of the published test and two servers."""
     only: dict[str, list[Level]] = {"servers": [2], "configuration": ["4 MB"]}
-    planned = make_plan(load(ROOT / "studies/incast"), only=only).plan
+    planned = make_plan(load(ROOT / "studies/incast"), only=only, traces=True).plan
     runs = tuple(run for run in planned.runs if run.replicate == 1)
     return _indented(planned.model_copy(update={"runs": runs}))
 
 
 def graph_example() -> str:
     """A plan with every kind of element that a network can have."""
-    return _indented(make_plan(load(EXAMPLES / "study.yaml")).plan)
+    return _indented(make_plan(load(EXAMPLES / "study.yaml"), traces=True).plan)
 
 
 def _indented(plan: Plan) -> str:

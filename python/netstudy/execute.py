@@ -45,6 +45,7 @@ class Rounds:
             seed=invocation.seed,
             only=invocation.levels_kept(self._study),
             scale=parse_scale(invocation.scale or 1),
+            traces=invocation.traces,
         )
         self._plan = folder.plan()
         self._records: dict[str, RunRecord] = {}

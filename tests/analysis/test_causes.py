@@ -7,7 +7,6 @@ import pytest
 
 from netstudy.analysis.causes import Causes, causes, sign_test
 from netstudy.analysis.layout import layout
-from netstudy.analysis.workloads.base import Account
 from netstudy.analysis.workloads.incast import INCAST
 from netstudy.wire import Run, RunRecord
 from tests.report.synthetic import FakeFolder, folder, from_samples, incast_plan, pooled
@@ -58,23 +57,6 @@ def test_a_single_server_drops_nothing_and_tests_nothing() -> None:
     assert found.testable() == ()
     assert found.timeout_cost_ms is None
     assert found.retransmissions_per_drop is None
-
-
-def test_the_time_account_worked_by_hand() -> None:
-    account = Account(value_ms=125.0, wire_ms=25.0, timeout_share_pct=40.0, waiting_ms=80.0)
-    assert account.excess_ms == 100
-    assert account.accounted_pct == 80
-
-
-def test_waits_longer_than_the_excess_overlap_and_explain_nothing() -> None:
-    account = Account(value_ms=26.0, wire_ms=25.0, timeout_share_pct=100.0, waiting_ms=200.0)
-    assert account.overlaps
-    assert account.accounted_pct is None
-
-
-def test_an_iteration_as_fast_as_the_wire_leaves_nothing_to_account_for() -> None:
-    account = Account(3.2, 3.2, 0.0, 0.0)
-    assert account.accounted_pct is None
 
 
 def test_the_sign_test_worked_by_hand() -> None:

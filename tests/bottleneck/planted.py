@@ -247,6 +247,26 @@ noise: 3 %
         "users think for most of the time",
     ),
     Limit(
+        "delayed acknowledgments",
+        """\
+factors: {flows: [1, 2]}
+topology:
+  hosts:
+    server: {profile: host-1g}
+    client: {profile: host-1g, tcp: {receive_buffer: 2 KiB, quick_ack: 0}}
+  switch: generic-deep
+  links:
+    - {between: [server, switch], rate: 1 Gbit/s}
+    - {between: [client, switch], rate: 1 Gbit/s, delay: 500 us}
+workload: {transfer: {direction: get, flows: "${flows}"}}
+procedure: {warmup: 500 ms, measure: 4 s}
+replicates: 3
+noise: 3 %
+""",
+        {1: ("delayed_ack", "client"), 2: ("delayed_ack", "client")},
+        "the window has room for one segment, whose acknowledgment waits 40 ms for a second one",
+    ),
+    Limit(
         "CPU behind full slots",
         """\
 factors: {users: [1, 16, 32]}

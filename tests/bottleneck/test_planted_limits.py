@@ -35,7 +35,7 @@ def verdicts(folder: Path, limit: Limit, seed: int) -> dict[object, set[tuple[st
     path = folder / "study.yaml"
     path.write_text(f"study: planted\nquestion: Where is the bottleneck?\n{limit.text}")
     study = load(path)
-    plan = make_plan(study, seed=seed).plan
+    plan = make_plan(study, seed=seed, traces=True).plan
     records: list[RunRecord] = []
 
     def keep(record: Record, line: bytes) -> None:

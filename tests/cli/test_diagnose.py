@@ -93,14 +93,17 @@ def test_a_run_that_refutes_the_limit_ends_with_1(
 
 
 def test_an_undecided_limit_ends_with_1_only_if_asked(study: Path, netstudy: Netstudy) -> None:
-    """A short block waits for its round trips: no resource is full."""
-    study.write_text(SMALL_STUDY.replace("block: 100 kB", "block: 2 kB"))
+    """No resource is full, and an iteration divides its time between jitter, round trips and
+    links."""
+    study.write_text(SMALL_STUDY.replace("block: 100 kB", "block: 50 kB"))
     netstudy("run", study, "--quick", "-q")
     plain = netstudy("diagnose", "small", "--json")
     found = json.loads(plain.out)
     assert plain.code == 0
     assert found["cannot_tell"]
     assert all(one["what to measure"] for one in found["cannot_tell"])
+    shares = [one["evidence"][0]["value"] for one in found["cannot_tell"]]
+    assert all(20 < share < 50 for share in shares)
     assert netstudy("diagnose", "small", "--fail-on", "undecided").code == 1
 
 

@@ -126,7 +126,7 @@ def test_results_that_do_not_fit_on_the_disk_are_refused_before_the_plan_is_expa
 
 
 def cost(memory: Memory) -> _limits.Cost:
-    return _limits.Cost(3, 3, 0, 1.0, 1, memory)
+    return _limits.Cost(3, 3, 0, 0, 1.0, 1, memory)
 
 
 def test_fewer_threads_are_proposed_where_single_runs_fit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -64,11 +65,29 @@ def test_the_records_are_those_that_the_engine_writes_for_the_stored_plan(
 def test_the_engine_simulates_as_the_plan_says(
     study: Path, netstudy: Netstudy, knob: str, mode: str
 ) -> None:
-    asked = (study, *LITTLE, "--only", "servers=3", "--set", f"topology.{knob}")
+    knobs = ("--set", f"topology.{knob}", "--replicates", "2")
+    asked = (study, *LITTLE, "--only", "servers=3", *knobs)
     printed = netstudy("plan", *asked).out
-    assert ("one event a hop" in printed) == (mode == "per-hop")
     netstudy("run", *asked)
-    assert {record.mode for record in newest().records()} == {mode}
+    runs = newest().plan().runs
+    per_hop = sum(run.trace or mode == "per-hop" for run in runs)
+    assert re.search(rf"^mode +one event a hop for {per_hop} runs?: slower$", printed, re.M)
+    untraced = [run for run in runs if not run.trace]
+    assert {record.mode for record in newest().records(untraced)} == {mode}
+
+
+def test_the_simulator_traces_the_first_replicate_of_each_cell(
+    study: Path, netstudy: Netstudy
+) -> None:
+    def traced(*options: str) -> dict[int, set[bool]]:
+        printed = netstudy("plan", study, *LITTLE, "--replicates", "2", *options, "--json").out
+        found: dict[int, set[bool]] = {}
+        for run in json.loads(printed)["runs"]:
+            found.setdefault(run["replicate"], set()).add(run["trace"])
+        return found
+
+    assert traced() == {1: {True}, 2: {False}}
+    assert traced("--testbed", "netns") == {1: {False}, 2: {False}}
 
 
 def test_the_plan_that_is_printed_is_the_plan_that_is_run(study: Path, netstudy: Netstudy) -> None:

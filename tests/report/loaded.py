@@ -12,7 +12,15 @@ from pathlib import Path
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.conclusions import concluded_points
-from netstudy.wire import ConnectionSamples, PhaseTimes, Readings, Run, RunRecord, Samples
+from netstudy.wire import (
+    ConnectionSamples,
+    PhaseTimes,
+    Readings,
+    Run,
+    RunRecord,
+    Samples,
+)
+from tests.report.accounts import Shares, accounts
 from tests.report.results import from_text
 from tests.report.synthetic import edges, nodes
 
@@ -61,6 +69,9 @@ class Load:
     """Column of the table of connections -> share of the time of each sender."""
     more: Mapping[str, Readings] = field(default_factory=dict)
     """Further counters of nodes."""
+    cause: Shares = field(default_factory=dict)
+    """Share of the time of ten intervals of 100 ms, or its bounds, in both views of the account;
+    empty: the run has none."""
 
 
 def record(run: Run, load: Load) -> RunRecord:
@@ -103,7 +114,8 @@ def record(run: Run, load: Load) -> RunRecord:
                     name: (round(share * SECONDS * NS),) * len(clients)
                     for name, share in load.waits.items()
                 },
-            )
+            ),
+            time=accounts("interval", 1e12, load.cause, units=10),
         ),
         edges=edges(0, SECONDS * NS),
         counters=counters,

@@ -76,7 +76,8 @@ def results(
         variant=variant,
     )
     applied = invocation.applied_to(written)
-    plan = make_plan(applied, seed=1, only=invocation.levels_kept(applied)).plan
+    kept = invocation.levels_kept(applied)
+    plan = make_plan(applied, seed=1, only=kept, traces=invocation.traces).plan
     files = gather(written, applied, plan, HardwareLibrary.default(applied.folder))
     made = create(folder / "results", plan, invocation, files, 0, NOW)
     _fill(made, maker, testbed)

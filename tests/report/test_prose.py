@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,10 +21,11 @@ from netstudy.report.answer.comparison import two_levels
 from netstudy.report.caveats import caveat_sentence
 from netstudy.report.prose.against_published import against_published
 from netstudy.report.prose.describe import case_description, differing
-from netstudy.report.prose.explain import chain
+from netstudy.report.prose.explain import cause_summary, chain
 from netstudy.wire import Run, RunRecord
+from tests.report.accounts import Shares, Spot, accounts
 from tests.report.caveats import caveat_sentences
-from tests.report.planted import named, numbers
+from tests.report.planted import has, named, numbers
 from tests.report.results import INCAST, from_text, results, small_incast, study_text
 from tests.report.synthetic import failed, from_samples, invalid, record, run
 
@@ -302,42 +302,38 @@ def test_a_percentile_that_single_runs_are_too_short_for_is_not_called_one_run(
     assert "replicates=5" not in told, "it has as many"
 
 
-def test_waits_that_overlap_explain_no_share_of_the_time(tmp_path: Path) -> None:
-    def overlapping(planned: Run) -> RunRecord:
-        """With 9 servers each iteration waits, and takes 1 ms longer than the wire."""
-        made = record(planned)
-        if planned.treatment["servers"] != 9:
-            return made
-        n, wire_ms = planned.count("measure"), 9 * 4_000_000 * 8 / 1e7
-        ones = np.ones(n, dtype=int)
-        return from_samples(planned, np.full(n, wire_ms * 1.03), ones, ones, ones)
-
-    result = analyse(small_incast(tmp_path, overlapping))
-    panel = result.cases[0].panels[0]
-    told = " ".join(map(str, chain(panel))).replace("\u00a0", " ")
-    shares = [one.found.accounted_pct for one in panel.causes.accounts if one.x == 9]
-    assert shares == [None, None]
-    assert "In 2 of 8 cells the waits overlap" in told
-    assert "several servers wait at once" in told
-    assert not [text for text in re.findall(r"([\d,.]+) %", told) if float(text) > 100]
+WIRE: Spot = ("own", "serialization", "switch", "client")
+QUEUE: Spot = ("own", "queue", "switch", "client")
+TIMER: Spot = ("recovery", "retransmission-timer", "server", "")
 
 
-def test_a_share_of_the_time_says_in_how_many_cells_something_waits(tmp_path: Path) -> None:
-    def at_nine_servers(planned: Run) -> RunRecord:
-        """With 9 servers one iteration in ten waits for a timeout; else none does."""
-        n, servers = planned.count("measure"), int(planned.treatment["servers"])
-        wire_ms = servers * 4_000_000 * 8 / 1e7
-        waits = np.arange(n) % 10 == 0
-        waits &= servers == 9
-        times = wire_ms * 1.05 + 200 * waits
-        return from_samples(planned, times, np.zeros(n), np.zeros(n), waits)
+def timed(planned: Run) -> RunRecord:
+    """Iterations of 20 ms on the Arista, of which 12 are timers; of 10 ms on the Nexus, of which 4
+    are queues."""
+    parts: Shares = {WIRE: 0.6, QUEUE: 0.4}
+    ms = 10.0
+    if planned.treatment["switch"] == "arista-7124s":
+        parts, ms = {WIRE: 0.3, TIMER: 0.6, QUEUE: 0.1}, 20.0
+    made = record(planned)
+    time = accounts("iteration", ms * 1e9, parts)
+    return made.model_copy(update={"samples": made.samples.model_copy(update={"time": time})})
 
-    result = analyse(small_incast(tmp_path, at_nine_servers))
-    told = " ".join(map(str, chain(result.cases[0].panels[0]))).replace("\u00a0", " ")
-    assert re.search(r"accounts for about [\d.]+ % of the delay in 1 of 4 cells; on ", told), told
-    assert re.search(r"; on nexus-5010 for [\d.]+ % in 1 of 4 cells", told), told
-    assert "each share is the median of the cells in which some iteration waits" in told
-    assert "in 1 of 4 cells" in answer_of(result), "few of them: the answer says so too"
+
+def test_the_cause_is_the_part_of_the_time_that_grows(tmp_path: Path) -> None:
+    """10 ms more in all, with 12 ms more of timers and 2 ms less of queues."""
+    panel = analyse(small_incast(tmp_path, timed)).cases[0].panels[0]
+    first, *_ = cause_summary(panel)
+    assert {round(one.value, 6) for one in numbers([first])} >= {10.0, 12.0}
+    every = [one.value for one in numbers(chain(panel))]
+    assert pytest.approx(100 * 12 / 14) in every
+
+
+def test_without_accounts_no_part_of_the_time_is_a_cause(tmp_path: Path) -> None:
+    panel = analyse(small_incast(tmp_path)).cases[0].panels[0]
+    assert not panel.causes.beyond_wire
+    assert not panel.causes.grown
+    first, *_ = cause_summary(panel)
+    assert has([first], panel.causes.timeout_cost_ms or 0.0)
 
 
 WARNED: list[tuple[Callable[[Run], RunRecord | None], str]] = [

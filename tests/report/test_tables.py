@@ -11,14 +11,12 @@ from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.document import document
 from netstudy.report.expectation_table import claim_text
 from netstudy.report.markdown import pipe_table
-from netstudy.report.numbers import NO_BREAK
 from netstudy.report.plaintext import text_table
 from netstudy.report.reference_tables import reference_table
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import (
     Group,
     Table,
-    account_table,
     causes_table,
     results_table,
     unrepeated,
@@ -55,32 +53,6 @@ def test_every_number_names_its_cell_and_its_runs(found: StudyResult) -> None:
         "completion_ms_mean, switch=nexus-5010, configuration=4 MB, servers=9; "
         "5 runs, 600 iterations; 95 % interval over runs "
     )
-
-
-def test_the_time_of_the_wire_stands_once_or_where_it_differs_for_each_level(
-    tmp_path: Path, found: StudyResult
-) -> None:
-    """Four megabytes from each of two servers are 64 ms at 1 Gbit/s, and headers."""
-    assert _wire(found) == ((), ["3.2", "6.5", "16.2", "29.1"])
-    rest = (
-        "factors: {rate: [1 Gbit/s, 10 Gbit/s], servers: [2, 4]}\n"
-        "replicates: 3\ncompare: {factor: rate, base: 10 Gbit/s, noise: 2 %}\n"
-    )
-    text = study_text(rest, servers='"${servers}"').replace("rate: 10 Gbit/s", 'rate: "${rate}"')
-    columns, rows = _wire(analyse(from_text(tmp_path, text)))
-    assert columns == (f"rate 1{NO_BREAK}Gbit/s", f"rate 10{NO_BREAK}Gbit/s")
-    assert rows[:2] == ["64.6", "6.5"]
-
-
-def _wire(result: StudyResult) -> tuple[tuple[str, ...], list[str]]:
-    """The columns of the time of the wire, and what stands in them, row by row."""
-    panel = result.cases[0].panels[0]
-    waiting = panel.workload.waiting
-    assert waiting is not None
-    table = account_table(panel.panel, panel.causes, waiting, "t", CAPTION)
-    columns = table.groups[1].columns
-    count = max(1, len(columns))
-    return columns, [str(value) for row in table.rows for value in row[1 : 1 + count]]
 
 
 def is_gone(planned: Run) -> bool:

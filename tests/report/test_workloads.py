@@ -364,7 +364,6 @@ def test_a_page_of_every_kind_is_rendered(
 ) -> None:
     for folder in (dumbbell, loaded, requests):
         page = render_html(shown(folder))
-        assert "Where the time goes" not in page  # a matter of iterations
         panels = [panel for case in shown(folder).cases for panel in case.panels]
         has_links = any(panel.causes is not None for panel in panels)
         assert ("Links of the causal chain" in page) == has_links

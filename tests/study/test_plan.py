@@ -16,7 +16,17 @@ from netstudy import testbed, wire
 from netstudy.buffers import IngressQueued, OutputQueued, SharedMemory
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan import Estimate, PlannedStudy, make_plan, run_id, run_seed, stated, unsupported
+from netstudy.plan import (
+    Estimate,
+    PlannedStudy,
+    make_plan,
+    make_round,
+    run_id,
+    run_seed,
+    stated,
+    unsupported,
+)
+from netstudy.plan.loops import CaseTreatment
 from netstudy.study import Study, apply_overrides, load, parse_only
 from netstudy.study.vocabulary import TESTBEDS
 
@@ -284,6 +294,30 @@ def test_runs_that_need_an_event_a_hop_are_counted_apart(small: Small) -> None:
         slower = estimate((client, nic % knob))
         assert slower.per_hop_runs == slower.runs
         assert slower.per_hop_packets == slower.packets
+
+
+def test_the_first_replicate_of_each_treatment_is_traced_in_every_round(small: Small) -> None:
+    growing = "servers: {grow: [1, 2, 4], until: no gain}\nnoise: 2 %"
+    study = small(("study: small", "study: small\nreplicates: 3"), ("servers: 1..3", growing))
+    planned = make_plan(study, traces=True)
+    loop, *_ = planned.loops
+    assert all(run.trace == (run.replicate == 1) for run in planned.whole_plan.runs)
+    later = make_round(planned, [CaseTreatment(loop.case, loop.steps[-1], loop.steps[-1])])
+    assert [run.trace for run in later.runs] == [True, False, False]
+    assert not any(run.trace for run in make_plan(study).whole_plan.runs)
+
+
+def test_a_traced_run_needs_an_event_a_hop(small: Small) -> None:
+    study = small(("study: small", "study: small\nreplicates: 3"))
+    plain, traced = (make_plan(study, traces=traces).estimate for traces in (False, True))
+    assert (plain.per_hop_runs, plain.traced_runs) == (0, 0)
+    assert traced.packets == plain.packets
+    assert traced.per_hop_runs == traced.traced_runs == traced.runs // 3
+    assert traced.per_hop_packets == traced.traced_packets
+    assert 3 * traced.traced_packets == traced.packets
+    assert traced.record_bytes is not None
+    assert plain.record_bytes is not None
+    assert traced.record_bytes > plain.record_bytes
 
 
 def test_links_and_hosts_at_length_say_the_same_as_the_short_form(small: Small) -> None:

@@ -8,9 +8,8 @@ Each link is therefore tested in three scopes, from weak to strong:
 - inside one cell: all levels are constant, only chance differs. The comparison is between the
   iterations of a run if the workload has any, else between the runs.
 
-Where samples allow it, the time beyond wire speed is explained as well: which share of it is due to
-waiting, at one minimum RTO per iteration with a timeout. A metric whose product with the effect is
-constant is not tested as a cause: the two are the same observation.
+Where runs have accounts of time, they tell which parts the time consists of. A metric whose product
+with the effect is constant is not tested as a cause: the two are the same observation.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import bdtrc
 
+from netstudy.analysis.beyond_wire import BeyondWire, Grown, beyond_wire, grown
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
@@ -39,7 +39,7 @@ from netstudy.analysis.samples import Floats, RunSample
 from netstudy.analysis.signals import LongWaits, Signals, least_rto_ms, long_waits, signals
 from netstudy.analysis.verdict import ALPHA
 from netstudy.analysis.workloads import WorkloadAnalysis
-from netstudy.analysis.workloads.base import Account, Step, Waiting
+from netstudy.analysis.workloads.base import Step
 from netstudy.wire import Level
 
 Scope = Literal["along x", "between levels", "inside cells"]
@@ -79,15 +79,6 @@ class Link:
 
 
 @dataclass(frozen=True)
-class TimeAccount:
-    """The parts that make up one cell's time."""
-
-    x: Level | None
-    level: Level | None
-    found: Account
-
-
-@dataclass(frozen=True)
 class Causes:
     """The evidence for the chain in one panel."""
 
@@ -96,7 +87,8 @@ class Causes:
     links: tuple[Link, ...]
     samples: str
     """What is compared inside cells: iterations or runs."""
-    accounts: tuple[TimeAccount, ...]
+    beyond_wire: tuple[BeyondWire, ...]
+    grown: tuple[Grown, ...]
     timeout_costs_ms: tuple[float, ...]
     """For each cell with both kinds of samples: the mean time of samples with a timeout minus the
     mean time of samples without; ascending."""
@@ -130,13 +122,14 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
         *(_inside_cells(step, cells, single=single) for step in chain),
     ]
     adjusted = holm([link.p for link in links])
-    waiting = workload.waiting
-    costs = [] if waiting is None else [waiting.cost_ms(cell.runs) for cell in cells]
+    cost_ms = workload.timeout_cost_ms
+    costs = [] if cost_ms is None else [cost_ms(cell.runs) for cell in cells]
     return Causes(
         chain=chain,
         links=tuple(replace(link, p=p) for link, p in zip(links, adjusted, strict=True)),
         samples=f"{workload.counted.noun}s" if single else "runs",
-        accounts=() if waiting is None else _accounts(panel, waiting),
+        beyond_wire=tuple(beyond_wire(panel)),
+        grown=tuple(grown(panel, base)),
         timeout_costs_ms=tuple(sorted(cost for cost in costs if cost is not None)),
         min_rto_ms=_min_rto_ms(cells),
         retransmissions_per_drop=_retransmissions_per_drop(cells, workload),
@@ -278,21 +271,6 @@ def sign_test(values: Sequence[float]) -> float | None:
         return None
     more = max(sum(signs), len(signs) - sum(signs))
     return min(1.0, 2 * float(bdtrc(more - 1, len(signs), 0.5)))
-
-
-def _accounts(panel: Panel, waiting: Waiting) -> tuple[TimeAccount, ...]:
-    return tuple(
-        TimeAccount(x, level, account)
-        for x in panel.x_levels
-        for level in panel.series_levels
-        if (account := _account(panel.cell(x, level), waiting)) is not None
-    )
-
-
-def _account(cell: CellRow | None, waiting: Waiting) -> Account | None:
-    if cell is None:
-        return None
-    return waiting.account(cell.planned[0], cell.value)
 
 
 def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:

@@ -127,12 +127,8 @@ def _of_candidate(one: Candidate) -> Bound:
 def _of_part(level: Level, part: Part) -> Bound:
     """The resource of a part of the time, if it is the use of a resource; else the wait."""
     name = part.name.removeprefix("the ")
-    own = (
-        _of_candidate(one)
-        for one in level.candidates
-        if (one.resource.kind, one.resource.node, one.name) == (part.kind, part.node, name)
-    )
-    return next(own, Bound(part.kind, part.node, "", name))
+    own = (_of_candidate(one) for one in level.candidates if one.resource.key == part.key)
+    return next(own, Bound(*part.key, name))
 
 
 def _others(raiser: Raiser, laws: Laws, level: Level, limit: Raise) -> Iterator[Experiment]:

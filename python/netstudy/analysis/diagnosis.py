@@ -207,13 +207,14 @@ def _of_part(limits: Limits, level: Level) -> Iterator[Evidence]:
     if level.cause == "outstanding" and cycle is not None:
         yield from (_of_throughput(limits.metric, level, one) for one in level.limits)
         yield Evidence(f"number of {cycle.noun}", float(cycle.users), float(cycle.users))
-        yield Evidence(
-            f"share of {part.name.removeprefix('the ')} in a cycle, %", part.share_pct, 100.0
-        )
+        yield _of_share(part, "a cycle")
     else:
-        yield Evidence(
-            f"share of {part.name.removeprefix('the ')} in the time, %", part.share_pct, 100.0
-        )
+        yield _of_share(part, "the time")
+
+
+def _of_share(part: Part, whole: str) -> Evidence:
+    name = part.name.removeprefix("the ")
+    return Evidence(f"share of {name} in {whole}, %", part.share_pct, 100.0)
 
 
 # ---- resources that are no limit
@@ -221,12 +222,11 @@ def _of_part(limits: Limits, level: Level) -> Iterator[Evidence]:
 
 def ruled_out_at(limits: Limits, level: Level) -> Iterator[Entry]:
     """The resources that do not limit throughput in a cell, those nearest to their bounds first."""
+    parts = level.largest if level.part is None else (level.part,)
+    named_here = {(part.kind, part.node) for part in parts}
     for one in level.candidates:
         resource = one.resource
-        is_named = level.part is not None and (level.part.kind, level.part.node) == (
-            resource.kind,
-            resource.node,
-        )
+        is_named = (resource.kind, resource.node) in named_here
         if one.state in (*UNSURE, "limit") or resource.kind == "none" or is_named:
             continue
         evidence = (_of_candidate(one),) if one.metric is not None else ()
@@ -250,11 +250,22 @@ def _why_not(limits: Limits, level: Level, one: Candidate) -> str:
     if one.state == "bounds one client":
         return f"{share} of its limit, but each further client brings one more of it"
     if one.state == "reached":
-        lower = " and the ".join(limit.name for limit in level.limits)
-        return f"{share} of its limit, but the bound of the {lower} is lower"
+        return f"{share} of its limit, but {_instead(level, one)}"
     if not share:
         return one.note
     return f"{share} of its limit; a limit counts as reached from {limits.near_pct:g} %"
+
+
+def _instead(level: Level, one: Candidate) -> str:
+    """Why a resource that is full is not the limit: another bound is lower, or takes the time."""
+    if level.part is not None:
+        names = level.part.name.removeprefix("the ")
+    else:
+        names = " and the ".join(limit.name for limit in level.limits)
+    if not level.seen.is_traced:
+        return f"the bound of the {names} is lower"
+    own = level.seen.share_pct(one.resource.key)
+    return f"it takes {own:.1f} % of the time, and the {names} more"
 
 
 def _elsewhere(limits: Limits, level: Level, one: Candidate) -> str:
@@ -284,6 +295,10 @@ def cannot_tell_at(level: Level) -> Iterator[Entry]:
     if not is_undecided(level):
         return
     at = level.row.treatment
+    for part in level.largest:
+        name = part.name.removeprefix("the ")
+        share = _of_share(part, "the time")
+        yield Entry(part.kind, part.node, name, at, (share,), measure=_SHORTER)
     unsure = [one for one in level.candidates if one.state in UNSURE]
     for one in unsure:
         resource = one.resource
@@ -291,8 +306,11 @@ def cannot_tell_at(level: Level) -> Iterator[Entry]:
         yield Entry(
             resource.kind, resource.node, one.name, at, evidence, measure=_would_decide(one)
         )
-    if not unsure or level.cause == "outstanding":
+    if not (unsure or level.largest) or level.cause == "outstanding":
         yield Entry("wait", "", "waits", at, measure=_of_waits(level))
+
+
+_SHORTER: Final = "a run in which it takes less, since no part takes most of the time"
 
 
 def _would_decide(one: Candidate) -> str:
@@ -310,7 +328,7 @@ def _would_decide(one: Candidate) -> str:
 
 
 def _of_waits(level: Level) -> str:
-    parts: tuple[Part, ...] = level.seen.parts or level.seen.unit_parts
+    parts = level.seen.waits
     what = "the waits of each unit of work, since no resource is full"
     if not parts:
         return what

@@ -6,7 +6,7 @@ a single user + (N − 1) × the largest demand): every request ahead is waited 
 station (Zahorjan and others, Balanced Job Bound Analysis of Queueing Networks, 1982).
 
 At most: no bound is exceeded, and a share of time saves no more than itself. A share of time is a
-ceiling, never a forecast.
+ceiling, never a forecast. An exact account of time has these shares in its view of the cause.
 """
 
 from __future__ import annotations
@@ -15,10 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from netstudy.analysis.bounds.candidates import NO_BOUND
 from netstudy.analysis.bounds.cycle import Cycle
 from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.ties import WINDOWS
 from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.bounds.windows import share_of_bound
+from netstudy.analysis.ceilings import ceiling
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions.bottleneck import Limits
 from netstudy.analysis.intervals import Interval
@@ -27,9 +30,7 @@ from netstudy.analysis.ratio import fieller
 
 NOISE_PCT: Final = 1.0
 """Differences that do not count, in percent, where the study declares no noise."""
-_IDLE: Final = ("full, but not in proportion", "full of waits", "bounds one client")
-"""States of candidates whose bound is none."""
-_NO_STATIONS: Final = ("none", "window", "send_buffer")
+_NO_STATIONS: Final = ("none", *WINDOWS)
 """Candidates without a queue: their share is no utilisation."""
 _TAKEN_OVER: Final = ("timeouts", "port", "congestion_window")
 """Waits whose place others take: only that throughput gains is predicted."""
@@ -102,21 +103,23 @@ class Laws:
 
     def of_limit(self, raised: Raise) -> Prediction:
         """If the limit is raised."""
-        saved = 1 - raised.left
         if self.level.cause == "served":
             return Prediction(min([raised.factor, *self._others(raised)]), None, self.noise)
         if any(bound.kind in _TAKEN_OVER for bound in raised.bounds):
-            return Prediction(self._more_than_noise, None, self.noise)
-        share = self._share(raised)
+            return Prediction(self._more_than_noise, self._of_timers(raised), self.noise)
         most = [*self._others(raised), *self._of_lone_user(raised)]
         if self.level.cause == "bound":
             most.append(raised.factor * 100 / self._top)
-        elif self._cycle is not None:
-            most.append(1 / (1 - min(1.0, share + self.unknown) * saved))
+        by_time = self._ceiling(raised)
+        if by_time is not None:
+            most.append(by_time)
+        elif self.level.cause != "bound" and self._cycle is not None:
+            unknown = min(1.0, self._share(raised) + self.unknown)
+            most.append(1 / (1 - unknown * (1 - raised.left)))
         most += (raised.factor / own for own in self._windows(raised, raised=True))
         least = self._in_closed_loop(raised)
         if least is None:
-            least = min([1 / (1 - share * saved), *self._others(raised)])
+            least = min([self._least(raised), *self._others(raised)])
         at_most = min(most, default=raised.factor)
         # A limit that is raised gains more than the noise, unless the next bound is as near.
         least = max(least, self._more_than_noise)
@@ -128,12 +131,31 @@ class Laws:
 
     def of_ruled_out(self, raised: Raise) -> Prediction:
         """If a resource that does not limit throughput is raised."""
+        by_time = self._ceiling(raised)
+        at_most = self._by_use(raised) if by_time is None else by_time
+        if self.level.cause == "bound":
+            at_most = min(at_most, max(1.0, 100 / self._top))
+        return Prediction(None, at_most, self.noise)
+
+    def _by_use(self, raised: Raise) -> float:
+        """The most that throughput gains, by the share of the time in which a resource is in
+        use."""
         moved = [each for each in self.level.candidates if each.resource.key in raised.moved]
         share = min(1.0, sum(each.share_pct or 0.0 for each in moved) / 100)
-        ceiling = 1 / (1 - share * (1 - raised.left))
-        if self.level.cause == "bound":
-            ceiling = min(ceiling, max(1.0, 100 / self._top))
-        return Prediction(None, ceiling, self.noise)
+        return 1 / (1 - share * (1 - raised.left))
+
+    def _of_timers(self, raised: Raise) -> float | None:
+        """The most that shorter timers gain. Of a buffer none is known: without drops, senders wait
+        for less than now."""
+        is_known = all(bound.kind == "timeouts" for bound in raised.bounds)
+        return self._ceiling(raised) if is_known else None
+
+    def _ceiling(self, raised: Raise) -> float | None:
+        """The most that throughput gains by the shares of the time; None: they are not known."""
+        time = self.level.seen.time
+        if time is None or not time.is_exact:
+            return None
+        return ceiling(time.pieces, lambda key: raised.factor if key in raised.moved else 1.0)
 
     @property
     def _more_than_noise(self) -> float:
@@ -160,7 +182,7 @@ class Laws:
             # bound moves with the time of one user.
             is_raised = any(bound.kind == "none" for bound in raised.bounds)
             is_moved = is_load and (is_first or is_raised or self._cycle is not None)
-            if one.resource.key in raised.moved or is_moved or one.state in _IDLE:
+            if one.resource.key in raised.moved or is_moved or one.state in NO_BOUND:
                 continue
             if one.bound is not None and not one.resource.comes_with_load:
                 yield one.bound / self.level.seen.throughput
@@ -172,7 +194,7 @@ class Laws:
         seen = self.level.seen
         if self._cycle is not None or not seen.row.planned[0].network.nodes or not seen.row.runs:
             return
-        for kind in ("window", "send_buffer"):
+        for kind in WINDOWS:
             share = share_of_bound(seen.row, Part(kind, "", "", 0.0))
             if share and (kind in {one.kind for one in by.bounds}) == raised:
                 yield share
@@ -181,12 +203,19 @@ class Laws:
 
     def _share(self, raised: Raise) -> float:
         """The share of the time of a unit of work that the raised bounds take."""
-        parts = (*self.level.seen.parts, *self.level.seen.unit_parts)
-        if self.level.cause == "bound" and self._cycle is None:
-            return self._top / 100
         own = {(one.kind, one.node) for one in raised.bounds}
+        parts = self.level.seen.parts
         shares = (part.share_pct for part in parts if (part.kind, part.node) in own)
         return min(1.0, max(shares, default=0.0) / 100)
+
+    def _least(self, raised: Raise) -> float:
+        """The least gain of streams and iterations: a resource or window that is full carries more
+        up to the next bound; other waits may take the place of the one that becomes shorter."""
+        if self.level.cause == "bound":
+            return 1 / (1 - self._top / 100 * (1 - raised.left))
+        if all(bound.kind in WINDOWS for bound in raised.bounds):
+            return 1 / (1 - self._share(raised) * (1 - raised.left))
+        return self._more_than_noise
 
     @property
     def unknown(self) -> float:
@@ -227,7 +256,7 @@ class Laws:
             / 100
             * (raised.left if one.resource.key in raised.moved else 1.0)
             for one in self.level.candidates
-            if one.resource.kind not in _NO_STATIONS and one.state not in _IDLE
+            if one.resource.kind not in _NO_STATIONS and one.state not in NO_BOUND
         ]
         slowest_s = max(shares, default=0.0) / cycle.per_s
         return cycle.users / (lone_s + (cycle.users - 1) * slowest_s) / cycle.per_s

@@ -196,9 +196,10 @@ def _counted(
 ) -> tuple[int | None, int, int] | None:
     """The numbers of: all samples; samples that wait without a timeout; and, among these, samples
     with a retransmission."""
-    if workload.waiting is None:
+    samples = workload.waiting_samples
+    if samples is None:
         return _by_percentiles(cell, workload, min_rto_ms)
-    each = [found for run in cell.runs if (found := workload.waiting.each(run)) is not None]
+    each = [found for run in cell.runs if (found := samples(run)) is not None]
     if not each:
         return None
     times, timeouts, again = (np.concatenate(column) for column in zip(*each, strict=True))

@@ -110,6 +110,7 @@ def _prepared(folder: Folder, found: Confirmation, one: Experiment) -> Prepared:
         changed,
         seed=before.seed,
         scale=parse_scale(before.scale or 1),
+        traces=invocation.traces,
         hardware=HardwareLibrary.default(study.folder),
     )
     return Prepared(changed, changed, planned, invocation)

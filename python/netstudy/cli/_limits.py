@@ -31,6 +31,7 @@ class Cost:
     runs: int
     packets: int | None
     per_hop_runs: int
+    traced_runs: int
     seconds: float | None
     disk_bytes: int | None
     memory: Memory | None
@@ -61,6 +62,7 @@ def _cost(estimate: Estimate, testbed: Testbed, threads: int | None) -> Cost:
         runs=estimate.runs,
         packets=estimate.packets,
         per_hop_runs=estimate.per_hop_runs,
+        traced_runs=estimate.traced_runs,
         seconds=testbed.seconds(estimate, threads=threads) + _AROUND_S if is_known else None,
         disk_bytes=disk_bytes(estimate) if estimate.record_bytes is not None else None,
         memory=testbed.memory(estimate, threads=threads) if is_known else None,

@@ -121,6 +121,7 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
             seed=invocation.seed,
             only=only,
             scale=scale,
+            traces=invocation.traces,
             on_count=on_count,
             on_planning=PlanProgress(),
         )

@@ -73,10 +73,14 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     first, whole = cost(planned, testbed, threads), most(planned, testbed, threads)
     yield "study", f"{prepared.study.study}, seed {planned.seed}"
     yield "runs", _runs(prepared, first.runs, whole.runs)
+    if whole.traced_runs:
+        traced = _at_most(_count(first.traced_runs), _count(whole.traced_runs))
+        yield "traced", f"{traced}: the first replicate of each cell, to see where time goes"
     yield "packets", _at_most(_count(first.packets), _count(whole.packets))
     yield "time", _at_most(_time(first.seconds), _time(whole.seconds))
     if whole.per_hop_runs and testbed.repeats_itself:  # only the simulator has a faster mode
-        yield "mode", f"one event a hop for {whole.per_hop_runs:,} runs: slower"
+        noun = "run" if whole.per_hop_runs == 1 else "runs"
+        yield "mode", f"one event a hop for {whole.per_hop_runs:,} {noun}: slower"
     yield from _memory(whole)
     disk = whole.disk_bytes
     yield "disk", "not known" if disk is None else f"at most {rough_size(disk)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,6 +42,8 @@ _SAMPLE_BYTES = 120
 """Size of one sample of a connection or port, about ten counters."""
 _PROBE_BYTES = 9_000
 """Size of a histogram of a probe's latencies in one phase."""
+_TRACE_BYTES = 10_000
+"""Size of the accounts of time of a traced run, rounded up."""
 _IDENTITY_BYTES = 200
 """Size of a run's identity in a plan, without its treatment: id, seed, cases, names of fields."""
 
@@ -50,17 +52,29 @@ Carried = wire.Run | Lowered
 """A run, or the form on the wire that all replicates of a treatment share."""
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """A treatment and its runs."""
+
+    carried: Carried
+    treatment: Treatment
+    runs: int
+    traced: int
+    """How many of the runs the simulator traces."""
+
+
 def estimate_of(runs: Iterable[wire.Run]) -> Estimate:
     """The estimate of these runs."""
-    return total_of((run, run.treatment, 1) for run in runs)
+    return total_of(Repeated(run, run.treatment, 1, int(run.trace)) for run in runs)
 
 
-def total_of(parts: Iterable[tuple[Carried, Treatment, int]]) -> Estimate:
-    """The estimate of treatments, each with the number of its runs. Treatments that are equal on
-    the wire are computed once."""
-    found: dict[object, tuple[_Reckoned, Treatment, int]] = {}
+def total_of(parts: Iterable[Repeated]) -> Estimate:
+    """The estimate of treatments with their runs. Treatments that are equal on the wire are
+    computed once."""
+    found: dict[object, _Counted] = {}
     identities = 0
-    for carried, treatment, runs in parts:
+    for part in parts:
+        carried = part.carried
         key = (
             id(carried.network),
             id(carried.workload),
@@ -68,30 +82,38 @@ def total_of(parts: Iterable[tuple[Carried, Treatment, int]]) -> Estimate:
             carried.probe,
             carried.instruments,
         )
-        first = found.get(key)
-        one, named, before = first or (_Reckoned.of(carried), treatment, 0)
-        found[key] = one, named, before + runs
-        identities += runs * (_IDENTITY_BYTES + len(str(treatment)))
+        before = found.get(key) or _Counted(_Reckoned.of(carried), part.treatment, 0, 0)
+        found[key] = before.with_runs(part)
+        identities += part.runs * (_IDENTITY_BYTES + len(str(part.treatment)))
     return _added(list(found.values()), identities)
 
 
-def _added(parts: Sequence[tuple[_Reckoned, Treatment, int]], identities_bytes: int) -> Estimate:
+def _added(parts: Sequence[_Counted], identities_bytes: int) -> Estimate:
     return Estimate(
-        runs=sum(runs for _, _, runs in parts),
-        packets=sum(runs * one.packets for one, _, runs in parts),
-        per_hop_runs=sum(runs for one, _, runs in parts if one.per_hop),
-        per_hop_packets=sum(runs * one.packets for one, _, runs in parts if one.per_hop),
-        record_bytes=sum(runs * one.record_bytes for one, _, runs in parts),
-        line_seconds=sum(runs * one.seconds for one, _, runs in parts),
-        timed_seconds=sum(runs * one.timed_seconds for one, _, runs in parts),
-        nodes=sum(runs * one.nodes for one, _, runs in parts),
-        connections=sum(runs * one.connections for one, _, runs in parts),
-        users=sum(runs * one.users for one, _, runs in parts),
-        series_bytes=sum(runs * round(one.series_bytes) for one, _, runs in parts),
-        plan_bytes=identities_bytes + sum(runs * one.plan_bytes for one, _, runs in parts),
+        runs=sum(part.runs for part in parts),
+        packets=sum(part.runs * part.one.packets for part in parts),
+        per_hop_runs=sum(part.per_hop_runs for part in parts),
+        per_hop_packets=sum(part.per_hop_runs * part.one.packets for part in parts),
+        traced_runs=sum(part.traced for part in parts),
+        traced_packets=sum(part.traced * part.one.packets for part in parts),
+        record_bytes=sum(part.record_bytes for part in parts),
+        line_seconds=sum(part.runs * part.one.seconds for part in parts),
+        timed_seconds=sum(part.runs * part.one.timed_seconds for part in parts),
+        nodes=sum(part.runs * part.one.nodes for part in parts),
+        connections=sum(part.runs * part.one.connections for part in parts),
+        users=sum(part.runs * part.one.users for part in parts),
+        series_bytes=sum(part.runs * round(part.one.series_bytes) for part in parts),
+        plan_bytes=identities_bytes + sum(part.runs * part.one.plan_bytes for part in parts),
         sizes=tuple(
-            RunSize(treatment, runs, one.nodes, one.connections, one.users, one.record_bytes)
-            for one, treatment, runs in parts
+            RunSize(
+                part.treatment,
+                part.runs,
+                part.one.nodes,
+                part.one.connections,
+                part.one.users,
+                part.one.record_bytes,
+            )
+            for part in parts
         ),
     )
 
@@ -132,6 +154,29 @@ def is_per_hop(network: wire.Network) -> bool:
         or any(nic.receive_merge_bytes > 0 for nic in nics)
         or any(map(has_stations, network.groups))
     )
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """The cost of one run, and the number of runs that cost as much."""
+
+    one: _Reckoned
+    treatment: Treatment
+    runs: int
+    traced: int
+
+    def with_runs(self, more: Repeated) -> _Counted:
+        """The same with further runs."""
+        return replace(self, runs=self.runs + more.runs, traced=self.traced + more.traced)
+
+    @property
+    def per_hop_runs(self) -> int:
+        """Only the event-driven network can be traced."""
+        return self.runs if self.one.per_hop else self.traced
+
+    @property
+    def record_bytes(self) -> int:
+        return self.runs * self.one.record_bytes + self.traced * _TRACE_BYTES
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from fractions import Fraction
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
-from netstudy.plan.estimate import total_of
+from netstudy.plan.estimate import Repeated, total_of
 from netstudy.plan.identity import canonical, digest, run_id, run_seed
 from netstudy.plan.loops import CaseTreatment, case_treatments, first_round, outer_loops
 from netstudy.plan.lower import Lowered, Resolver
@@ -37,15 +37,16 @@ def make_plan(
     only: Mapping[str, Sequence[Level]] | None = None,
     hardware: HardwareLibrary | None = None,
     scale: Fraction = UNSCALED,
+    traces: bool = False,
     on_count: Callable[[int], None] | None = None,
     on_planning: OnPlanning = _silent,
 ) -> PlannedStudy:
     """Plan a study: its first round, and all runs that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library next to the study; `scale` multiplies all link rates. `on_count` is called with the
-    number of all runs before any long work, and may raise an error. Raises StudyError with the
-    place of a contradiction.
+    library next to the study; `scale` multiplies all link rates; `traces`: the simulator traces the
+    first replicate of each treatment. `on_count` is called with the number of all runs before any
+    long work, and may raise an error. Raises StudyError with the place of a contradiction.
     """
     seed = study.seed if seed is None else seed
     found = case_treatments(study, only or {})
@@ -58,7 +59,7 @@ def make_plan(
     loops = outer_loops(study, only or {})
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     lowered = _lowered(resolver, study, treatments, on_planning)
-    design = _Design(study, seed, treatments, lowered, on_planning)
+    design = _Design(study, seed, treatments, lowered, on_planning, traces=traces)
     # All treatments are lowered now, so that a contradiction in a later round is reported at once.
     first = _shared(first_round(found, loops)) if loops else treatments
     return PlannedStudy(
@@ -96,6 +97,8 @@ class _Design:
     """Text of a treatment -> its form on the wire; None if this version does not support the
     study."""
     on_planning: OnPlanning
+    traces: bool
+    """True if the first replicate of each treatment is traced."""
 
     def estimate(self, treatments: _Treatments) -> Estimate:
         """The cost of all replicates of these treatments; only the number of runs if this version
@@ -104,8 +107,10 @@ class _Design:
         if self.lowered is None:
             unknown = Estimate.of_count(replicates * len(treatments))
             return replace(unknown, packets=None, record_bytes=None)
+        traced = 1 if self.traces else 0
         return total_of(
-            (self.lowered[text], one.treatment, replicates) for text, one in treatments.items()
+            Repeated(self.lowered[text], one.treatment, replicates, traced)
+            for text, one in treatments.items()
         )
 
     def one_of_each(self) -> tuple[wire.Run, ...] | None:
@@ -141,6 +146,7 @@ class _Design:
                     replicate=run.replicate,
                     seed=run.seed,
                     plan_seed=self.seed,
+                    trace=self.traces and run.replicate == 1,
                 )
             )
         return tuple(found)

@@ -70,6 +70,10 @@ class Estimate:
     other. A phase with a fixed duration counts with this duration."""
     timed_seconds: float
     """How much of `line_seconds` is in phases with a fixed duration."""
+    traced_runs: int = 0
+    """Runs that the simulator traces, all of them with an event for each hop of a frame."""
+    traced_packets: int = 0
+    """The useful data packets of those runs."""
     nodes: int = 0
     """Hosts, zones and switches, summed over all runs."""
     connections: int = 0

@@ -61,7 +61,7 @@ def outcome(one: Experiment, found: Measured) -> Sentence:
 def _predicted(one: Experiment) -> Sentence:
     low, high = one.predicted.low, one.predicted.high
     if low is not None and high is not None:
-        return say("{low} to {high}", low=_ratio(low), high=_ratio(high))
+        return say("at least {low} and at most {high}", low=_ratio(low), high=_ratio(high))
     if low is not None:
         return say("at least {low}", low=_ratio(low))
     assert high is not None, "a prediction has an end"

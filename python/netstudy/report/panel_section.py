@@ -23,7 +23,6 @@ from netstudy.report.reference_tables import agreement_table, ratios_table, refe
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.tables import (
     Table,
-    account_table,
     causes_table,
     results_table,
     unrepeated,
@@ -58,7 +57,6 @@ class PanelSection:
     """Tables of verdicts, that of the deciding metric first."""
     causes: Table | None
     """The tests of the causal chain; None if no link can be tested."""
-    accounts: Table | None
     explanation: tuple[Sentence, ...]
     agreement: tuple[Table, ...]
     """How well the study's own values agree with published ones: a table of metrics and one of
@@ -91,7 +89,6 @@ def panel_section(
             for n, table in enumerate(found.verdicts, start=1)
         ),
         causes=_causes(found, key, held),
-        accounts=_accounts(found, key, held),
         explanation=tuple(chain(found)),
         agreement=tuple(_agreement_tables(found, key)),
         references=tuple(_references(found, case, key)),
@@ -115,15 +112,6 @@ def _causes(found: PanelResult, key: str, held: Sentence) -> Table | None:
         return None
     caption = say("Links of the causal chain{held}", held=held)
     return causes_table(found.panel, found.causes, f"{key}-causes", caption)
-
-
-def _accounts(found: PanelResult, key: str, held: Sentence) -> Table | None:
-    """The table of where the time goes; None if the samples do not allow it."""
-    waiting = found.workload.waiting
-    if waiting is None or not found.causes.accounts:
-        return None
-    caption = say("Where the time goes{held}", held=held)
-    return account_table(found.panel, found.causes, waiting, f"{key}-time", caption)
 
 
 def _rest(result: StudyResult) -> list[Metric]:

@@ -18,7 +18,6 @@ from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.verdict import Comparison, Outcome, VerdictTable
-from netstudy.analysis.workloads.base import Account, Waiting
 from netstudy.report import cellrefs
 from netstudy.report.cellrefs import (
     RATIO_DECIMALS,
@@ -30,7 +29,6 @@ from netstudy.report.cellrefs import (
     plain,
     ratio_number,
     ratio_source,
-    where,
 )
 from netstudy.report.numbers import (
     MARGIN,
@@ -435,63 +433,3 @@ def _link_interval(link: Link, source: str) -> Number | None:
         return None
     kind = "quartiles over cells" if link.scope == "inside cells" else "95 % interval"
     return bare_interval(Interval(link.low, link.high), 2, f"{kind}, {source}")
-
-
-def account_table(
-    panel: Panel, found: Causes, waiting: Waiting, table_id: str, caption: Sentence
-) -> Table:
-    """Where the completion time goes: time on the wire, time beyond it, and waiting for
-    timeouts."""
-    subs = _series_heads(panel)
-    head = () if panel.x is None else (Group(panel.x),)
-    by_key = {(account.x, account.level): account.found for account in found.accounts}
-    by_x = {x: [by_key.get((x, level)) for level in panel.series_levels] for x in panel.x_levels}
-    differs = any(len(set(_wire_times(accounts))) > 1 for accounts in by_x.values())
-    groups = (
-        *head,
-        Group("Wire time", "ms", columns=subs if differs else ()),
-        Group("Beyond the wire", "ms", columns=subs),
-        Group("Waiting for timeouts", "ms", columns=subs),
-        Group("Waiting ÷ beyond the wire", "%", columns=subs),
-    )
-    rows = tuple(
-        _account_row(panel, waiting, x, accounts, each_wire=differs) for x, accounts in by_x.items()
-    )
-    return Table(table_id, caption, groups, rows, stub=len(head))
-
-
-def _wire_times(accounts: Sequence[Account | None]) -> list[float]:
-    return [account.wire_ms for account in accounts if account is not None]
-
-
-def _account_row(
-    panel: Panel,
-    waiting: Waiting,
-    x: Level | None,
-    accounts: Sequence[Account | None],
-    *,
-    each_wire: bool,
-) -> tuple[Value, ...]:
-    head = () if panel.x is None else (numeric_level(x, panel.x),)
-    wires: list[float | None] = [account.wire_ms if account else None for account in accounts]
-    place = where(panel.x, x)
-
-    def each(name: str, values: Sequence[float | None]) -> list[Number | None]:
-        return [
-            None if value is None else plain(value, 1, "", f"{name}{place}") for value in values
-        ]
-
-    # If the wire time is the same at all levels, it has a single column.
-    return (
-        *head,
-        *each(
-            "time of all bytes on the client's link",
-            wires if each_wire else [next(iter(_wire_times(accounts)), None)],
-        ),
-        *each(f"{waiting.time.label} − wire time", [a.excess_ms if a else None for a in accounts]),
-        *each(
-            f"{waiting.share.label} × minimum RTO",
-            [a.waiting_ms if a else None for a in accounts],
-        ),
-        *each("waiting ÷ beyond the wire", [a.accounted_pct if a else None for a in accounts]),
-    )

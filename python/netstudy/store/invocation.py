@@ -74,6 +74,11 @@ class Invocation(BaseModel):
         `published`."""
         return study.grows and self.testbed != "published"
 
+    @property
+    def traces(self) -> bool:
+        """True if the testbed traces the first replicate of each cell."""
+        return self.testbed == "sim"
+
     def levels_kept(self, study: Study) -> dict[str, Sequence[Level]]:
         """Factor -> the levels to run. `--only` takes precedence over the short form, and the short
         form over the variant."""

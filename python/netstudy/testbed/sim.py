@@ -21,6 +21,8 @@ _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates per second, measured on the incast study."""
 _PER_HOP_PACKETS_PER_S = 0.8e6
 """The same, if every hop is simulated by an event."""
+_TRACED_PACKETS_PER_S = 0.4e6
+"""The same, if the run is traced as well."""
 _CONNECTION_S = 35e-6
 """CPU time to open a connection and to send its first request: 20,000 users take 0.65 s."""
 _USER_S = 90e-9
@@ -79,9 +81,11 @@ class Sim:
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
         """See Testbed.seconds."""
         closed_form = ((estimate.packets or 0) - estimate.per_hop_packets) / _PACKETS_PER_S
-        per_hop = estimate.per_hop_packets / _PER_HOP_PACKETS_PER_S
+        untraced = estimate.per_hop_packets - estimate.traced_packets
+        per_hop = untraced / _PER_HOP_PACKETS_PER_S
+        traced = estimate.traced_packets / _TRACED_PACKETS_PER_S
         opened = estimate.connections * _CONNECTION_S + estimate.users * _USER_S
-        engine_s = (closed_form + per_hop + opened) / (threads or cores())
+        engine_s = (closed_form + per_hop + traced + opened) / (threads or cores())
         return engine_s + estimate.runs * _RUN_S
 
     def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.analysis.bounds.candidates import Candidate
+from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
+from netstudy.analysis.bounds.ties import limits_by_time
 from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Limits
 from netstudy.analysis.study_result import StudyResult
@@ -14,6 +15,7 @@ from netstudy.errors import StudyError
 from netstudy.study import load as load_study
 from netstudy.wire import Run
 from tests.report import loaded
+from tests.report.accounts import Spot
 from tests.report.loaded import STUDY, Load, Loads, concluding, told
 
 NULL = "{bottleneck: true, at: {sink: 'null'}}"
@@ -334,3 +336,89 @@ def test_every_study_has_it_although_it_does_not_ask(tmp_path: Path) -> None:
     (found,) = [one for one in result.by_default if one.case == "main"]
     assert isinstance(found.drawn, Bottlenecks)
     assert named(found.drawn.limits[0].levels[-1]) == [LINK]
+
+
+# ---- what the account of time decides
+
+ON_LINK: Spot = ("own", "serialization", "server", "switch")
+TO_CLIENT: Spot = ("own", "serialization", "switch", "client")
+CPU: Spot = ("own", "cpu", "server", "")
+TIMER: Spot = ("recovery", "retransmission-timer", "server", "")
+PROBE: Spot = ("recovery", "probe-timer", "server", "")
+WINDOW: Spot = ("peer-window", "propagation", "switch", "client")
+BYTES: Spot = ("peer-window", "serialization", "server", "switch")
+ACK: Spot = ("own", "delayed-ack-timer", "client", "")
+WAY: Spot = ("own", "propagation", "switch", "client")
+NOT_KNOWN: Spot = ("own", "not-known", "", "")
+
+
+@pytest.mark.parametrize(
+    ("cause", "limiting"),
+    [
+        ({ON_LINK: 0.9, CPU: 0.1}, [LINK]),
+        ({ON_LINK: 0.1, CPU: 0.9}, ["CPUs of server"]),
+        ({ON_LINK: 0.7, CPU: 0.3}, [LINK, "CPUs of server"]),
+        ({ON_LINK: 0.2, CPU: 0.1, WAY: 0.7}, [LINK]),
+        ({ON_LINK: (0.1, 0.6), CPU: (0.4, 0.9)}, [LINK, "CPUs of server"]),
+    ],
+)
+def test_of_bounds_within_the_noise_the_one_that_takes_the_time_limits(
+    cause: dict[Spot, float], limiting: list[str], tmp_path: Path
+) -> None:
+    """99.3 % of the link and 98.5 % of the CPUs, with a noise of 2 %. Bounds of an account decide
+    no tie."""
+
+    def loads(run: Run) -> Load:
+        share = min(clients_of(run), 4) / 4
+        return Load(FULL * share, server_cpu=0.985 * share, cause=cause)
+
+    assert named(at_most(concluding(tmp_path, f"[{NULL}]", loads))) == limiting
+
+
+def full(kind: LimitKind, node: str, bound: float) -> Candidate:
+    return Candidate(Resource(kind, node, f"{kind} of {node}"), "reached", bound=bound)
+
+
+def test_equal_bounds_of_one_kind_limit_together_wherever_the_time_is_spent() -> None:
+    links = [full("link", "a", 100.0), full("link", "b", 100.4), full("link", "c", 102.0)]
+    windows = [full("window", "a", 100.0), full("send_buffer", "b", 100.0)]
+    shares = {("link", "b", ""): 99.0, ("link", "c", ""): 1.0}
+    found = limits_by_time([*links, *windows], lambda key: shares.get(key, 0.0))
+    assert found == links[:2]
+    only = {("send_buffer", "b", ""): 80.0, ("link", "a", ""): 20.0}
+    assert limits_by_time([*links, *windows], lambda key: only.get(key, 0.0)) == windows
+
+
+@pytest.mark.parametrize(
+    ("cause", "limiting", "largest"),
+    [
+        ({TIMER: 0.35, PROBE: 0.25, WAY: 0.4}, ("timeouts", ""), []),
+        ({TIMER: 0.34, CPU: 0.3, WAY: 0.2, ON_LINK: 0.16}, None, ["timeouts", "cpu"]),
+        ({CPU: 0.6, WAY: 0.4}, ("cpu", "server"), []),
+        ({ACK: 0.7, WAY: 0.3}, ("delayed_ack", "client"), []),
+        ({WINDOW: 0.8, ON_LINK: 0.2}, ("window", "client"), []),
+        ({BYTES: 0.8, WAY: 0.2}, ("link", "server"), []),
+        ({TIMER: (0.55, 0.9), NOT_KNOWN: (0.1, 0.45)}, ("timeouts", ""), []),
+        ({TIMER: (0.45, 0.9), NOT_KNOWN: (0.1, 0.55)}, None, ["timeouts"]),
+    ],
+)
+def test_where_no_bound_is_reached_the_part_with_most_of_the_time_limits(
+    cause: dict[Spot, float],
+    limiting: tuple[str, str] | None,
+    largest: list[str],
+    tmp_path: Path,
+) -> None:
+    """At least half of the time; of bounds the lower one counts. Where nothing takes as much, the
+    two largest are named. The clocks of senders, which wait for a buffer, count no more."""
+    loads = up_to_four(2000.0, cause=cause, waits={"own_buffer_ns": 0.9})
+    level = at_most(concluding(tmp_path, f"[{NULL}]", loads, clients="[1]"))
+    assert (level.part and (level.part.kind, level.part.node)) == limiting
+    assert [part.kind for part in level.largest] == largest
+    assert level.cause == ("open" if limiting is None else "wait")
+
+
+def test_a_link_that_comes_with_each_client_limits_nothing_by_its_time(tmp_path: Path) -> None:
+    """Of two clients each has a link of its own, on which all of its time is spent."""
+    loads = up_to_four(1000.0, cause={TO_CLIENT: 0.9, WAY: 0.1})
+    result = concluding(tmp_path, f"[{NULL}]", loads, clients="[1, 2]")
+    assert [one.cause for one in limits(result).levels] == ["served", "served"]

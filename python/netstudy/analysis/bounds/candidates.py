@@ -58,6 +58,13 @@ proportion`: it is as full at a level with another throughput. `full of waits`: 
 that waits for another resource, which is full too. `bounds one client`: its number grows with the
 load."""
 
+NO_BOUND: Final[tuple[State, ...]] = (
+    "full, but not in proportion",
+    "full of waits",
+    "bounds one client",
+)
+"""States of candidates whose bound is none."""
+
 Key = tuple[LimitKind, str, str]
 """Kind, node, and the neighbour or part of the node."""
 

@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 import numpy as np
 
 from netstudy.analysis.bounds.candidates import LimitKind
-from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.parts import Part, wait_of
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.ideal import group_of
 from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.wire import Role
 
 _CLOCKS: Final[dict[str, tuple[LimitKind, str]]] = {
-    "peer_window_ns": ("window", "the receive window of {group}"),
-    "own_buffer_ns": ("send_buffer", "the send buffer of {group}"),
-    "congestion_window_ns": ("congestion_window", "the congestion window of {group}"),
-    "recovery_ns": ("congestion_window", "recovery from losses"),
-    "timer_ns": ("timeouts", "retransmission timers"),
+    "peer_window_ns": ("window", ""),
+    "own_buffer_ns": ("send_buffer", ""),
+    "congestion_window_ns": ("congestion_window", ""),
+    "recovery_ns": ("congestion_window", "recovery"),
+    "timer_ns": ("timeouts", ""),
 }
-"""Column of the table of connections -> the kind of limit, and what a sender waits for. The other
-clocks name no limit: a sender that waits for its own interface waits for a link or a CPU."""
+"""Column of the table of connections -> the kind of limit that a sender waits for, and its part.
+The other clocks name no limit: a sender that waits for its own interface waits for a link or a
+CPU."""
+
+
+_SETTINGS: Final[dict[LimitKind, str]] = {
+    "window": "receive_buffer_bytes",
+    "send_buffer": "send_buffer_bytes",
+}
+"""Kind of a limit -> the setting of TCP."""
 
 
 def share_of_waits(row: CellRow) -> Iterator[Part]:
     """The waits of the senders of a cell that have a clock, each as a share of the time of all
     connections; empty for testbeds without these clocks."""
-    for column, (kind, name) in _CLOCKS.items():
+    for column, (kind, part) in _CLOCKS.items():
         shares = [share for run in row.runs if (share := _share_pct(run, column)) is not None]
         if shares and len(shares) == len(row.runs):
-            group = _waiting_group(row, kind)
-            yield Part(kind, group, name.format(group=group), sum(shares) / len(shares))
+            yield wait_of((kind, waiting_group(row, kind), part), sum(shares) / len(shares))
 
 
 def _share_pct(run: RunSample, column: str) -> float | None:
@@ -41,12 +50,15 @@ def _share_pct(run: RunSample, column: str) -> float | None:
     return float(100 * waited.sum() / (ends * window * NS_PER_S))
 
 
-def _waiting_group(row: CellRow, kind: LimitKind) -> str:
-    """The group whose setting is the limit: the receiver's window, else the sender's."""
+def waiting_group(row: CellRow, kind: LimitKind) -> str:
+    """The group whose setting is the limit: the receiver's window, else the sender's. Where both
+    send, the smaller window."""
     run = row.planned[0]
-    sending = run.workload.sending
-    is_received = kind == "window"
-    role = "client" if (sending[0] == "server") == is_received else "server"
-    members = run.workload.roles.client if role == "client" else run.workload.roles.server
-    node = run.network.node(members[0].partition("@")[0])
-    return getattr(node, "group", node.name)
+    other: Mapping[Role, Role] = {"client": "server", "server": "client"}
+    roles = [other[role] if kind == "window" else role for role in run.workload.sending]
+    members = (getattr(run.workload.roles, role)[0] for role in roles)
+    groups = [group_of(run.network, member) for member in members]
+    setting = _SETTINGS.get(kind)
+    if setting is None:
+        return groups[0].name
+    return min(groups, key=lambda group: int(getattr(group.tcp, setting))).name

@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from netstudy.analysis.bounds.buffers import behind_drops, buffers
 from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
 from netstudy.analysis.bounds.clocks import share_of_waits
-from netstudy.analysis.bounds.cycle import cycle_of, parts_of
+from netstudy.analysis.bounds.cycle import Cycle, cycle_of, parts_of
 from netstudy.analysis.bounds.measure import Measure
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.bounds.published import published_resources
 from netstudy.analysis.bounds.resources import Listing
+from netstudy.analysis.bounds.time_parts import TimeShares, shares_of_time
 from netstudy.analysis.bounds.verdict import Seen
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions.cells import Cells
@@ -41,8 +42,7 @@ class Look:
         candidates = tuple(self._candidates(row))
         workload = self.cells.table.workload
         cycle = cycle_of(workload, row) if row.runs else None
-        waits = tuple(behind_drops(share_of_waits(row), candidates))
-        parts = waits if cycle is None else parts_of(workload, row, cycle, candidates)
+        time = shares_of_time(row, candidates, 0.0 if cycle is None else cycle.think_s)
         planned = row.planned[0]
         return Seen(
             row=row,
@@ -50,28 +50,25 @@ class Look:
             load=None if self.load is None else self.loads.get(row.treatment[self.load]),
             candidates=candidates,
             cycle=cycle,
-            parts=tuple(sorted(parts, key=lambda part: -part.share_pct)),
+            parts=self._parts(row, candidates, cycle, time),
+            time=time,
             not_modelled=self._not_modelled(row),
-            unit_parts=tuple(self._unit_parts(row, candidates)),
             offered=workload.offered_per_s(planned) if planned.network.nodes else None,
         )
 
-    def _unit_parts(self, row: CellRow, candidates: tuple[Candidate, ...]) -> Iterator[Part]:
-        """Parts of the time of a unit of work, where one follows the other: the wait for timers,
-        and the time in which a resource is in use."""
-        workload = self.cells.table.workload
-        if workload.waiting is None or not row.planned[0].network.nodes:
-            return
-        account = workload.waiting.account(row.planned[0], row.value)
-        found = [
-            Part(one.resource.kind, one.resource.node, one.name, one.share_pct)
-            for one in candidates
-            if one.share_pct and not one.resource.comes_with_load
-        ]
-        if account is not None and account.waiting_ms:
-            share = 100 * account.waiting_ms / account.value_ms
-            found.append(Part("timeouts", "", "retransmission timers", share))
-        yield from sorted(found, key=lambda part: -part.share_pct)
+    def _parts(
+        self,
+        row: CellRow,
+        candidates: tuple[Candidate, ...],
+        cycle: Cycle | None,
+        time: TimeShares | None,
+    ) -> tuple[Part, ...]:
+        if time is not None and time.is_exact:
+            return time.cause if cycle is None else time.journey
+        if cycle is not None:
+            return parts_of(self.cells.table.workload, row, cycle, candidates)
+        waits = behind_drops(share_of_waits(row), candidates)
+        return tuple(sorted(waits, key=lambda part: -part.share_pct))
 
     # ---- candidates
 

@@ -3,9 +3,10 @@
 Throughput is at most the least of all bounds; the bound that it reaches is the limit. A full
 resource is no limit in three cases: it is used more for a unit of work at a lower load (then the
 use does not come from the work, such as busy waiting); work holds it that waits for another full
-resource; or each further client brings one more of it. Where no bound is reached, a wait that takes
-most of the time of senders or of a unit of work is the limit. Bounds within the noise of each other
-limit throughput together: raising only one of them gains nothing.
+resource; or each further client brings one more of it. Bounds within the noise of each other limit
+throughput together, as raising only one of them gains nothing, unless the account of the time of a
+unit of work tells which of them takes its time. Where no bound is reached, the part that takes most
+of this time is the limit, or most of the time of senders where there is no account.
 
 Denning and Buzen, The Operational Analysis of Queueing Network Models, 1978; Lazowska and others,
 Quantitative System Performance, 1984, chapter 5.
@@ -17,9 +18,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from netstudy.analysis.bounds.candidates import Candidate, Resource, fullest_first
+from netstudy.analysis.bounds.candidates import Candidate, Key, Resource, fullest_first
+from netstudy.analysis.bounds.clocks import waiting_group
 from netstudy.analysis.bounds.cycle import Cycle
-from netstudy.analysis.bounds.parts import Part
+from netstudy.analysis.bounds.parts import Part, wait_of
+from netstudy.analysis.bounds.ties import WINDOWS, limits_by_time
+from netstudy.analysis.bounds.time_parts import TimeShares
 from netstudy.analysis.bounds.windows import can_limit, is_tied, share_of_bound
 from netstudy.analysis.cells import CellRow
 
@@ -27,7 +31,6 @@ Cause = Literal["bound", "outstanding", "wait", "served", "open"]
 """`bound`: a resource. `outstanding`: the number of requests under way, or of users. `wait`: a wait
 of senders or of a unit of work. `served`: the load, all of which is served. `open`: not decided."""
 
-_WINDOWS: Final = ("window", "send_buffer")
 _TIE: Final = 1.0
 """Bounds that differ by less than this percentage are equal, where the study declares no noise."""
 _PROPORTION: Final = 10.0
@@ -35,6 +38,8 @@ _PROPORTION: Final = 10.0
 addition to the noise."""
 _MOST: Final = 50.0
 """A wait is the limit if it takes at least this percentage of the time."""
+_NAMED: Final = 2
+"""Where no wait takes most of the time, this number of the largest is named."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,14 +53,29 @@ class Seen:
     candidates: tuple[Candidate, ...]
     cycle: Cycle | None
     parts: tuple[Part, ...]
-    """Known parts of a cycle or of the time of senders, the largest first."""
-    unit_parts: tuple[Part, ...] = ()
-    """Known parts of the time of a unit of work that follows the one before it, the largest
-    first."""
+    """Known parts of the cycle of a closed loop, else of the time of units of work or senders; the
+    largest first."""
+    time: TimeShares | None = None
+    """Where the time of units of work went; None: not known."""
     not_modelled: tuple[str, ...] = ()
     """Capacities of this cell's hosts that the simulator does not model: they limit nothing."""
     offered: float | None = None
     """Load that an open loop offers, in the unit of throughput."""
+
+    @property
+    def waits(self) -> tuple[Part, ...]:
+        """The parts of the time of which one may limit throughput where no bound is reached, the
+        largest first."""
+        return self.parts if self.time is None else self.time.cause
+
+    @property
+    def is_traced(self) -> bool:
+        """True if all of the time is known exactly."""
+        return self.time is not None and self.time.is_exact
+
+    def share_pct(self, key: Key) -> float:
+        """The share of the time that a limit takes, with the waits for it."""
+        return sum(part.share_pct for part in self.waits if part.key == key)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +95,11 @@ class Level:
     def row(self) -> CellRow:
         """The cell."""
         return self.seen.row
+
+    @property
+    def largest(self) -> tuple[Part, ...]:
+        """The largest parts of the time where it is known and none is the limit."""
+        return self.seen.waits[:_NAMED] if self.cause == "open" and self.seen.time else ()
 
     @property
     def next(self) -> Candidate | None:
@@ -113,7 +138,7 @@ class _Rule:
         loads = [*self._loads(place)]
         cause, limits, part = self._limit(place, candidates, loads)
         chosen = {one.resource.key for one in limits}
-        waited = set() if part is None else {_window(part).key}
+        waited = set() if part is None else {part.key}
         final = [
             replace(one, state="limit") if one.resource.key in chosen | waited else one
             for one in (*candidates, *loads)
@@ -233,18 +258,26 @@ class _Rule:
             tied = [one for one in full if (one.share_pct or 0.0) * self.tie >= top]
             # Other programs use the machine too: a resource of the study's own explains more.
             own = [one for one in tied if one.resource.kind != "machine"] or tied
-            return "bound", [*own, *self._tied_windows(seen, candidates)], None
+            return self._of_tied(seen, [*own, *self._tied_windows(seen, candidates)])
         if load is not None and seen.cycle is not None:
             return "outstanding", [load], self._largest_of_cycle(seen)
         if load is not None and seen.offered is not None:
             return "served", [load], None
-        has_full_link = any(one.state == "bounds one client" for one in candidates)
-        if (part := self._wait(seen, has_full_link=has_full_link)) is not None:
+        if (part := self._wait(seen, candidates)) is not None:
             equal = self._equal_windows(part, candidates)
-            return ("bound", equal, None) if len(equal) > 1 else ("wait", [], part)
+            return self._of_tied(seen, equal) if len(equal) > 1 else ("wait", [], part)
         if load is not None and (place > 0 or self._is_proportional_next(place)):
             return "served", [load], None
         return "open", [], None
+
+    @staticmethod
+    def _of_tied(seen: Seen, tied: list[Candidate]) -> tuple[Cause, list[Candidate], Part | None]:
+        """The limit, of bounds within the noise of each other."""
+        limits = limits_by_time(tied, seen.share_pct) if seen.is_traced else tied
+        if len(limits) == 1 and limits[0].resource.kind in WINDOWS:
+            key = limits[0].resource.key
+            return "wait", [], next(part for part in seen.waits if part.key == key)
+        return "bound", limits, None
 
     def _is_proportional_next(self, place: int) -> bool:
         """True if throughput grows in proportion to the load up to the next level."""
@@ -256,25 +289,26 @@ class _Rule:
         share = there.throughput / there.load / (here.throughput / here.load)
         return 100 * share >= self.near_pct
 
+    @classmethod
+    def _windows(cls, seen: Seen) -> list[Candidate]:
+        """The bounds of the windows, and the share of the time that waits for them."""
+        if seen.cycle is not None:
+            return []
+        return [cls._window(seen, part) for part in _window_parts(seen)]
+
     @staticmethod
-    def _windows(seen: Seen) -> list[Candidate]:
-        """The bounds of the windows, and the share of the senders' time that waits for them."""
-        found = []
-        for part in seen.parts:
-            if seen.cycle is None and part.kind in _WINDOWS:
-                # A kernel decides itself how much of a buffer is window.
-                is_simulated = seen.row.runs[0].record.mode is not None
-                share = share_of_bound(seen.row, part) if is_simulated else None
-                found.append(
-                    Candidate(
-                        _window(part),
-                        state="not reached",
-                        share_pct=None if share is None else 100 * share,
-                        bound=seen.throughput / share if share else None,
-                        note=f"{part.share_pct:.0f} % of the senders' time",
-                    )
-                )
-        return found
+    def _window(seen: Seen, part: Part) -> Candidate:
+        # A kernel decides itself how much of a buffer is window.
+        is_simulated = seen.row.runs[0].record.mode is not None
+        share = share_of_bound(seen.row, part) if is_simulated else None
+        whose = "time" if seen.is_traced else "senders' time"
+        return Candidate(
+            Resource(kind=part.kind, node=part.node, name=part.name.removeprefix("the ")),
+            state="not reached",
+            share_pct=None if share is None else 100 * share,
+            bound=seen.throughput / share if share else None,
+            note=f"{part.share_pct:.0f} % of the {whose}",
+        )
 
     def _equal_windows(self, part: Part, found: Sequence[Candidate]) -> list[Candidate]:
         """The windows with the same bound as the one that senders wait for: senders notice only one
@@ -282,9 +316,9 @@ class _Rule:
         bounds = {
             one.resource.key: one.bound
             for one in found
-            if one.resource.kind in _WINDOWS and one.bound is not None
+            if one.resource.kind in WINDOWS and one.bound is not None
         }
-        bound = bounds.get(_window(part).key)
+        bound = bounds.get(part.key)
         return [
             one
             for one in found
@@ -294,10 +328,17 @@ class _Rule:
         ]
 
     def _tied_windows(self, seen: Seen, found: Sequence[Candidate]) -> list[Candidate]:
+        """The windows that bound throughput as closely as a full resource."""
+        if seen.is_traced:
+            return [
+                one
+                for one in found
+                if one.resource.kind in WINDOWS and (one.share_pct or 0.0) >= self.near_pct
+            ]
         tied = {
-            _window(part).key
+            part.key
             for part in seen.parts
-            if part.kind in _WINDOWS and is_tied(seen.row, part, self.near_pct)
+            if part.kind in WINDOWS and is_tied(seen.row, part, self.near_pct)
         }
         return [one for one in found if one.resource.key in tied]
 
@@ -309,17 +350,28 @@ class _Rule:
         return first if first is not None and first.share_pct >= 100 - known else None
 
     @staticmethod
-    def _wait(seen: Seen, *, has_full_link: bool) -> Part | None:
-        """The wait that takes most of the time; a window only if it can be the limit. Senders to a
-        full link wait for their congestion windows, which is no limit of its own."""
-        for part in (*seen.parts, *seen.unit_parts):
-            if has_full_link and part.kind in ("congestion_window", "port"):
-                continue
-            is_window = part.kind in _WINDOWS
-            if part.share_pct >= _MOST and (not is_window or can_limit(seen.row, part)):
-                return part
-        return None
+    def _wait(seen: Seen, candidates: Sequence[Candidate]) -> Part | None:
+        """The part that takes most of the time; a resource only if it does not come with each
+        client, and a window only if it can be the limit."""
+        part = next(iter(seen.waits), None)
+        of_clients = {one.resource.key for one in candidates if one.resource.comes_with_load}
+        if part is None or part.share_pct < _MOST or part.key in of_clients:
+            return None
+        if seen.is_traced:
+            return part
+        # By the clocks of senders, who wait for their congestion windows if a link is full: no
+        # limit of its own.
+        has_full_link = any(one.state == "bounds one client" for one in candidates)
+        if has_full_link and part.kind in ("congestion_window", "port"):
+            return None
+        return part if part.kind not in WINDOWS or can_limit(seen.row, part) else None
 
 
-def _window(part: Part) -> Resource:
-    return Resource(kind=part.kind, node=part.node, name=part.name.removeprefix("the "))
+def _window_parts(seen: Seen) -> list[Part]:
+    """The waits for windows; in a traced cell of both windows, as one may hide the other."""
+    found = [part for part in seen.parts if part.kind in WINDOWS]
+    if not seen.is_traced or not seen.row.planned[0].network.nodes:
+        return found
+    kinds = {part.kind for part in found}
+    keys: list[Key] = [(kind, waiting_group(seen.row, kind), "") for kind in WINDOWS]
+    return found + [wait_of(key, 0.0) for key in keys if key[0] not in kinds]

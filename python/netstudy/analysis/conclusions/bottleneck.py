@@ -201,15 +201,23 @@ def _verdict(level: Level) -> Hashable:
     )
 
 
-def full_at(cells: Cells, row: CellRow) -> Mapping[Hashable, Candidate]:
-    """The resources that are full in one cell, or may be, by their keys; without other levels."""
+def level_at(cells: Cells, row: CellRow) -> Level | None:
+    """The verdict in one cell without other levels; None: the cell has no throughput."""
     metric = cells.throughput
     if metric is None or row.value(metric) is None:
-        return {}
+        return None
     own = (one for one in cells.study.conclude if isinstance(one, Bottleneck))
     asked = next(own, Bottlenecks.by_default())
     look = Look(_own_candidates(asked), asked.near, cells, cells.load, {})
     (level,) = judge([look.seen(row, metric)], asked.near, cells.study.margin_pct)
+    return level
+
+
+def full_at(cells: Cells, row: CellRow) -> Mapping[Hashable, Candidate]:
+    """The resources that are full in one cell, or may be, by their keys; without other levels."""
+    level = level_at(cells, row)
+    if level is None:
+        return {}
     states = ("limit", "reached", "may be reached")
     return {
         one.resource.key: one

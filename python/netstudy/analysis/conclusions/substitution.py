@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from netstudy.analysis.ceilings import ceiling_at
+from netstudy.analysis.cells import CellRow
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.conclusions.base import Drawn
-from netstudy.analysis.conclusions.bottleneck import full_at
+from netstudy.analysis.conclusions.bottleneck import full_at, level_at
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.conclusions.levels import Bundle, LevelsCompared, bundles, claim_of
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.metrics import Metric
+from netstudy.analysis.speedups import speedup
 from netstudy.analysis.verdict import Comparison
 from netstudy.study.conclusions.substitution import Substitution
 from netstudy.study.selection import one_level
@@ -42,6 +46,9 @@ class Replaced:
     """The settings at which the replaced part limits throughput. It does if all that is full with
     the base has spare capacity with the replacement; or, where nothing is known to be full, if the
     gain shows that the part takes more than half of the time of a unit of work."""
+    ceilings: tuple[tuple[Treatment, float], ...] = ()
+    """Settings at which the time of a unit of work is known exactly -> the most that throughput can
+    gain, in percent: the part that is replaced saves no more than its own share of the time."""
 
     @property
     def claim(self) -> Claim | None:
@@ -117,6 +124,7 @@ class Substituted(Drawn[Substitution]):
                     base=base,
                     throughput=deciding,
                     limited=tuple(_limited(cells, deciding)) if deciding is not None else (),
+                    ceilings=() if deciding is None else tuple(_ceilings(cells, deciding)),
                     others=tuple(
                         pairs[one.name]
                         for one in compared
@@ -163,8 +171,29 @@ _MOST_OF_TIME: Final = 0.5
 
 def _full(cells: Cells, treatment: Treatment) -> set[Hashable]:
     """The resources that are full in one cell, or may be."""
-    rows = (row for row in cells.rows if row.treatment == treatment)
-    return {key for row in rows for key in full_at(cells, row)}
+    return {key for row in _rows(cells, treatment) for key in full_at(cells, row)}
+
+
+def _rows(cells: Cells, treatment: Treatment) -> list[CellRow]:
+    return [row for row in cells.rows if row.treatment == treatment]
+
+
+def _ceilings(cells: Cells, pair: PairEffect) -> Iterator[tuple[Treatment, float]]:
+    """The most that throughput can gain by each replacement, in percent."""
+    if pair.metric.direction == "lower":
+        return
+    for context in pair.contexts:
+        before, after = (
+            _rows(cells, {**context, pair.factor: level}) for level in (pair.base, pair.level)
+        )
+        for old, new in zip(before, after, strict=False):
+            level = level_at(cells, old)
+            change = speedup(old.planned[0], new.planned[0])
+            if level is None or change is None:
+                continue
+            most = ceiling_at(level, change)
+            if most is not None and math.isfinite(most):
+                yield context, 100 * (most - 1)
 
 
 def share_of_time(gain: float, factor: float | None) -> float:

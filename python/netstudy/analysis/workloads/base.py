@@ -92,55 +92,6 @@ class Course:
 
 
 @dataclass(frozen=True)
-class Account:
-    """The parts of the mean time of a cell."""
-
-    value_ms: float
-    wire_ms: float
-    """The time at wire speed: the time to send every byte once over the narrowest link."""
-    timeout_share_pct: float | None
-    waiting_ms: float | None
-    """The mean time spent waiting: the share of samples with a timeout, multiplied by the minimum
-    RTO."""
-
-    @property
-    def excess_ms(self) -> float:
-        """The time above wire speed."""
-        return self.value_ms - self.wire_ms
-
-    @property
-    def accounted_pct(self) -> float | None:
-        """Share of the excess that waiting explains. None without an excess; also None if waits
-        overlap, because a sum of waits that is larger than the excess explains nothing."""
-        if self.waiting_ms is None or self.excess_ms <= 0 or self.overlaps:
-            return None
-        return 100 * self.waiting_ms / self.excess_ms
-
-    @property
-    def overlaps(self) -> bool:
-        """Whether the waits add up to more than the excess, so that they overlap with each other or
-        with sending."""
-        return bool(self.waiting_ms) and (self.waiting_ms or 0.0) > self.excess_ms
-
-
-@dataclass(frozen=True)
-class Waiting:
-    """The cost of waiting for timeouts, from the samples of a workload."""
-
-    time: Metric
-    """The mean time that is broken down."""
-    share: Metric
-    """Share of samples that wait."""
-    account: Callable[[Run, Callable[[Metric], float | None]], Account | None]
-    """Breaks down the time of a cell, given a planned run and the values of the cell's metrics."""
-    cost_ms: Callable[[Sequence[RunSample]], float | None]
-    """For the runs of one cell: the mean time of samples with a timeout minus the mean time of
-    samples without."""
-    each: Callable[[RunSample], tuple[Floats, Floats, Floats] | None]
-    """For each sample of a run: time in ms, timeouts, retransmitted segments."""
-
-
-@dataclass(frozen=True)
 class WorkloadAnalysis:
     """The metrics of a workload and the rules to interpret them."""
 
@@ -201,7 +152,12 @@ class WorkloadAnalysis:
     bounded: Metric | None = None
     """The metric that `bound` limits."""
     identity: Identity | None = None
-    waiting: Waiting | None = None
+    timeout_cost_ms: Callable[[Sequence[RunSample]], float | None] | None = None
+    """For the runs of one cell: the mean time of samples with a timeout minus the mean time of
+    samples without; None: timeouts are not counted for each sample."""
+    waiting_samples: Callable[[RunSample], tuple[Floats, Floats, Floats] | None] | None = None
+    """For each sample of a run: time in ms, timeouts, retransmitted segments; None: not counted for
+    each sample."""
     offered: Callable[[Run], Sequence[int | None]] | None = None
     """The most bytes that each connection of a plan has to send at any one time; None: there is
     always more to send."""

@@ -3,13 +3,13 @@ timeouts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from netstudy.analysis.distribution import Marks, raw
-from netstudy.analysis.ideal import arrival_rate_bps, framing, group_of
+from netstudy.analysis.ideal import arrival_rate_bps, framing
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
     CLIENT_SOCKETS,
@@ -34,13 +34,11 @@ from netstudy.analysis.samples import (
 )
 from netstudy.analysis.statistics import further
 from netstudy.analysis.workloads.base import (
-    Account,
     Bound,
     Counted,
     Course,
     Identity,
     Step,
-    Waiting,
     WorkloadAnalysis,
 )
 from netstudy.analysis.workloads.signals import signals_of
@@ -262,14 +260,6 @@ class Ideal:
     wire_bytes: int
     segments: int
     mtu_bytes: int
-    min_rto_ns: int
-    """The minimum RTO: the shortest time for which a server waits before it retransmits after a
-    timeout."""
-
-    @property
-    def time_ms(self) -> float:
-        """Time that the client's link needs for the blocks with all headers."""
-        return self.wire_bytes * 8 / self.line_rate_bps * 1e3
 
     @property
     def goodput_mbps(self) -> float:
@@ -291,7 +281,6 @@ def ideal_of(run: Run) -> Ideal:
         wire_bytes=payload + segments * (full.headers_bytes + FRAMING_BYTES),
         segments=segments,
         mtu_bytes=full.mtu_bytes,
-        min_rto_ns=group_of(run.network, servers[0]).tcp.min_rto_ns,
     )
 
 
@@ -303,15 +292,6 @@ def _bound(run: Run) -> Bound:
 def _bits_of_iteration(run: Run) -> float:
     """The bits of one iteration in kbit, which is Mbit/s x ms."""
     return ideal_of(run).payload_bytes * 8 / 1e3
-
-
-def _account(run: Run, value: Callable[[Metric], float | None]) -> Account | None:
-    completion, share = value(COMPLETION), value(TIMEOUT_SHARE)
-    if completion is None:
-        return None
-    ideal = ideal_of(run)
-    waiting = None if share is None else share / 100 * ideal.min_rto_ns / NS_PER_MS
-    return Account(completion, ideal.time_ms, share, waiting)
 
 
 def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
@@ -402,7 +382,8 @@ INCAST = WorkloadAnalysis(
         "goodput × completion time",
         "bytes",
     ),
-    waiting=Waiting(COMPLETION, TIMEOUT_SHARE, _account, _timeout_cost_ms, _each),
+    timeout_cost_ms=_timeout_cost_ms,
+    waiting_samples=_each,
     offered=_offered,
     signals=SIGNALS.steps(COMPLETION, DROPS, RETRANSMISSIONS),
 )

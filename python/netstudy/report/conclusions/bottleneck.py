@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
 from netstudy.analysis.bounds.candidates import Candidate, LimitKind
+from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Limits, Span
@@ -206,22 +207,31 @@ def _of_wait(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
     first = same[0].first
     part = first.part
     assert part is not None, "a wait limits"
-    whole = f"of {with_article(first.row.counted.noun)}"
-    if first.seen.cycle is not None:
-        whole = "of a response with its think time"
-    elif part in first.seen.parts:
-        whole = "of the senders"
-    what = "The limit{at} is waiting for {name}, {share} of the time {whole}{value}."
-    if part in first.seen.unit_parts and part.kind != "timeouts":
-        what = "The limit{at} is the {name}, {share} of the time {whole}{value}."
     return say(
-        what,
+        "The limit{at} is {name}, {share} of the time {whole}{value}.",
         at=at,
-        name=Name(part.name),
+        name=Name(_wait_text(part)),
         share=_part_shares(same),
-        whole=Name(whole),
+        whole=Name(_whole(first)),
         value=_throughput(same, one),
     )
+
+
+def _wait_text(part: Part) -> str:
+    """A part of a time in a sentence: "the CPUs of server", "waiting for retransmission timers"."""
+    return part.name if part.kind in _USED else f"waiting for {part.name}"
+
+
+_USED: Final = ("link", "packet_rate", "cpu", "disk", "bus", "slots", "round_trip", "wait")
+"""Kinds of parts in which a unit of work does not wait for something else."""
+
+
+def _whole(level: Level) -> str:
+    """Whose time is divided: "of an iteration"."""
+    time, cycle = level.seen.time, level.seen.cycle
+    if time is not None and time.unit != "interval":
+        return f"of {with_article(time.unit)}"
+    return "of the senders" if cycle is None else "of a response with its think time"
 
 
 def _of_served(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
@@ -259,6 +269,13 @@ def _of_open(same: Sequence[Span], one: Limits, at: Sentence) -> Sentence:
         )
     elif nearest is not None:
         why = say("no bound is reached; the nearest is the {name}", name=_named(nearest, same))
+    if largest := same[0].levels[-1].largest:
+        why = say(
+            "{why}; no part takes most of the time {whole}: {parts} are the largest",
+            why=why,
+            whole=Name(_whole(same[0].levels[-1])),
+            parts=join([_part_share(part) for part in largest]),
+        )
     return say(
         "The bottleneck is not decided{at}{value}: {why}.",
         at=at,
@@ -300,6 +317,11 @@ def _share(one: Candidate) -> Number:
     if one.at_most_pct is not None:
         return percent(one.share_pct, "time of all CPUs, in % of all of them")
     return percent(one.share_pct, f"{_read(one)} ÷ its limit × 100")
+
+
+def _part_share(part: Part) -> Sentence:
+    share = percent(part.share_pct, f"{part.name} ÷ the whole × 100")
+    return say("{name} ({share})", name=Name(_wait_text(part)), share=share)
 
 
 def _part_shares(same: Sequence[Span]) -> Number:
@@ -413,6 +435,9 @@ def _not_known(last: Sequence[Level], held: Sentence) -> Iterator[Sentence]:
 
 
 def _would_decide(level: Level) -> Sentence:
+    if level.largest:
+        name = Name(level.largest[0].name.removeprefix("the "))
+        return say("A run with less time for the {name} would tell what it gains.", name=name)
     missing = [one.name for one in level.candidates if one.state == "not measured"]
     uncertain = [one for one in level.candidates if one.state == "may be reached"]
     if uncertain and uncertain[0].at_most_pct is not None:

@@ -8,13 +8,15 @@ from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.substitution import Replaced, Substituted
 from netstudy.analysis.effects import PairEffect
 from netstudy.analysis.verdict import Comparison
-from netstudy.report.cellrefs import count, metric_number, treatment_text
+from netstudy.report.cellrefs import count, metric_number, plain, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.conclusions.bundle import bundle_sentence
 from netstudy.report.prose.pairs import measured_rows, pair_sentence, pooled_sentence
-from netstudy.report.prose.words import NOTHING, named, things
+from netstudy.report.prose.words import NOTHING, named, things, value_range
 from netstudy.report.refs import Name, Sentence, join, say
 
+_WHOLE_PCT = 10
+"""Gains of at least this percentage are printed without decimals."""
 _LOSSES_TOLD = 6
 """A sentence on losses lists at most this number of settings."""
 
@@ -36,6 +38,8 @@ def _replaced(one: Replaced) -> Iterator[Sentence]:
     """The effect of the replacement, whether the replaced part limits throughput, and the changes
     of losses and other metrics."""
     yield _verdict(one)
+    if one.ceilings:
+        yield _ceiling(one)
     for pair in one.losses:
         yield _loss_change(one, pair)
     for found in one.others:
@@ -62,6 +66,23 @@ def _verdict(one: Replaced) -> Sentence:
         where=_in_some(len(one.limited), rows, "settings in which the replaced part limits"),
         effect=pair_sentence(pair),
     )
+
+
+def _ceiling(one: Replaced) -> Sentence:
+    """The most that the replacement can gain; a ceiling is no forecast."""
+    gains = [
+        plain(gain, _decimals(gain), "%", f"gain at most, by shares of time, {treatment_text(at)}")
+        for at, gain in one.ceilings
+    ]
+    return say(
+        "Replacing {whole} gains at most {gains}, by the time that it takes.",
+        whole=_with_factor(one),
+        gains=value_range(gains),
+    )
+
+
+def _decimals(gain_pct: float) -> int:
+    return 0 if gain_pct >= _WHOLE_PCT else 1
 
 
 def _in_some(n: int, rows: Sequence[Comparison], which: str) -> Sentence:

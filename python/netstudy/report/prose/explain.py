@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain as chain_of
 from itertools import islice
-from statistics import median
 
 from netstudy.analysis.case_result import PanelResult
-from netstudy.analysis.causes import Link, TimeAccount
+from netstudy.analysis.causes import Link
 from netstudy.analysis.metrics import Metric
 from netstudy.report.cellrefs import count, plain
-from netstudy.report.numbers import number_text
-from netstudy.report.prose import signals
+from netstudy.report.prose import beyond_wire, signals
 from netstudy.report.prose.words import (
     NOTHING,
-    on_level,
     sentence_case,
     with_article,
     within,
@@ -23,13 +20,11 @@ from netstudy.report.prose.words import (
 from netstudy.report.refs import Name, Number, Sentence, join, say
 from netstudy.report.tables import scope_text
 from netstudy.report.workloads import page_of
-from netstudy.wire import Level
 
 SUMMED_UP = 2
 """Sentences of the summary."""
-WHOLE_PCT = 10
 WHOLE_MS = 100
-"""Shares and times of at least this size are printed without decimals."""
+"""Times of at least this size are printed without decimals."""
 
 
 def chain(found: PanelResult) -> list[Sentence]:
@@ -37,7 +32,8 @@ def chain(found: PanelResult) -> list[Sentence]:
     return [
         *_links(found),
         *_timeout_cost(found),
-        *_accounts(found),
+        *beyond_wire.of_levels(found),
+        *beyond_wire.of_growth(found),
         *signals.explained_waits(found),
         *signals.ring_drops(found),
         *signals.pauses(found),
@@ -136,134 +132,6 @@ def _median_of(cells: int, noun: str) -> Sentence:
     return say(" (median of {n} cells)", n=count(cells, f"cells with {noun}s of both kinds"))
 
 
-def _accounts(found: PanelResult) -> Iterator[Sentence]:
-    """The share of the delay that waiting for timeouts explains, with its range; and the number of
-    cells without such a share, because waits overlap."""
-    if _shares(found):
-        yield _share_sentence(found, spans=True)
-        several = len(_waiting(found)) > 1 and _shared(found)
-        each = f" at each level of {found.panel.series}" if several else ""
-        yield say(
-            "The delay is the time beyond the transmission time of all bytes; each share is the "
-            "median of the cells in which some {noun} waits{each}.",
-            noun=Name(found.workload.counted.noun),
-            each=Name(each),
-        )
-    yield from _overlaps(found)
-
-
-def _share_sentence(found: PanelResult, *, spans: bool) -> Sentence:
-    """For example: on the Arista, waiting for retransmission timeouts accounts for about 78 % of
-    the delay."""
-    panel, shares = found.panel, _shares(found)
-    texts = [
-        say(
-            "{middle}{span}",
-            middle=_about(median(values), "waiting ÷ (time − wire time), median"),
-            span=_span(values) if spans and len(values) > 1 else NOTHING,
-        )
-        for _, values in shares
-    ]
-    first, *others = (on_level(panel, level) for level, _ in shares)
-    lead = say("Waiting") if first == NOTHING else say("{on}, waiting", on=_capital(first))
-    places = [_in_cells(found, level, len(values), always=spans) for level, values in shares]
-    rest = [
-        say("{on} for {t}{where}", on=on, t=text, where=where)
-        for on, text, where in zip(others, texts[1:], places[1:], strict=True)
-    ]
-    return say(
-        "{lead} for retransmission timeouts accounts for about {text} of the delay{where}{rest}.",
-        lead=lead,
-        text=texts[0],
-        where=places[0],
-        rest=Sentence(tuple(part for one in rest for part in (";", one))),
-    )
-
-
-def _in_cells(found: PanelResult, level: Level | None, waiting: int, *, always: bool) -> Sentence:
-    """In how many of a level's cells some iteration waits. Empty if it is all of them; without
-    `always`, also if it is more than half."""
-    every = sum(account.level == level for account in found.causes.accounts)
-    if waiting == every or (not always and 2 * waiting > every):
-        return NOTHING
-    return say(
-        " in {n} of {all} cells",
-        n=count(waiting, "cells with waiting > 0 and no overlap of waits"),
-        all=count(every, "cells with an account of time"),
-    )
-
-
-def _capital(phrase: Sentence) -> Sentence:
-    """The phrase without its leading blank and with a capital, to begin a sentence."""
-    first, *rest = phrase.parts
-    return Sentence((sentence_case(str(first).lstrip()), *rest))
-
-
-def _about(value: float, source: str) -> Number:
-    return plain(value, 0 if value >= WHOLE_PCT else 1, "%", source)
-
-
-def _overlaps(found: PanelResult) -> Iterator[Sentence]:
-    accounts = found.causes.accounts
-    number = sum(account.found.overlaps for account in accounts)
-    if number:
-        yield say(
-            "In {n} of {all} cells the waits overlap: one minimum RTO for each {noun} with a "
-            "timeout would be longer than the whole delay{why}.",
-            n=count(number, "cells with waiting > time − wire time"),
-            all=count(len(accounts), "cells with an account of time"),
-            noun=Name(found.workload.counted.noun),
-            why=page_of(found.workload).waits_at_once,
-        )
-
-
-def _span(shares: Sequence[float]) -> Sentence:
-    """The range from the lowest to the highest share; empty if both are printed alike."""
-    low, high = min(shares), max(shares)
-    decimals = 0 if low >= WHOLE_PCT else 1
-    if number_text(low, decimals) == number_text(high, decimals):
-        return NOTHING
-    return say(
-        " ({low} to {high})",
-        low=plain(low, decimals, "", "the lowest such share"),
-        high=_about(high, "waiting ÷ (time − wire time), highest"),
-    )
-
-
-def _shares(found: PanelResult) -> list[tuple[Level | None, list[float]]]:
-    """The explained shares of each level, from the cells in which some iteration waits. If at some
-    values of x every level has such a cell, only the cells at these values are used."""
-    by_level, shared = _waiting(found), _shared(found)
-    return [
-        (level, [share for x, share in own.items() if x in shared or not shared])
-        for level in found.panel.series_levels
-        if (own := by_level.get(level))
-    ]
-
-
-def _waiting(found: PanelResult) -> dict[Level | None, dict[Level | None, float]]:
-    """Level -> value of x -> the explained share of that cell; only cells in which some iteration
-    waits."""
-    by_level: dict[Level | None, dict[Level | None, float]] = {}
-    for account in found.causes.accounts:
-        share = _large_account(account)
-        if share is not None:
-            by_level.setdefault(account.level, {})[account.x] = share
-    return by_level
-
-
-def _shared(found: PanelResult) -> set[Level | None]:
-    """The values of x at which every level has a cell with waiting; levels that have no such cell
-    at all are ignored."""
-    by_level = _waiting(found)
-    return set.intersection(*map(set, by_level.values())) if by_level else set()
-
-
-def _large_account(account: TimeAccount) -> float | None:
-    """The explained share of the delay in a cell; None if no iteration waits in it."""
-    return account.found.accounted_pct if account.found.waiting_ms else None
-
-
 def _identity(found: PanelResult) -> Iterator[Sentence]:
     same = page_of(found.workload).one_observation
     if same is not None and any(cell.runs for cell in found.panel.cells.values()):
@@ -271,14 +139,13 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
 
 
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The main causes, in at most two sentences: losses at hosts if most are there, the delay by
-    timeouts, then causes that are easily missed, then the cost of a timeout."""
+    """The main causes, in at most two sentences: losses at hosts if most are there, where the time
+    goes, then causes that are easily missed, then the cost of a timeout."""
     rings = list(signals.ring_drops(found))
     first = rings if signals.mostly_ring_drops(found) else []
-    shares = [_share_sentence(found, spans=False)] if _shares(found) else []
     each = (
         first,
-        shares or list(_overlaps(found)),
+        islice(chain_of(beyond_wire.of_growth(found), beyond_wire.of_levels(found)), 1),
         signals.explained_waits(found),
         [] if first else rings,
         signals.pauses(found),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from netstudy.documents.problems import listed
 from netstudy.report.numbers import duration_text
-from netstudy.report.prose.words import NOTHING, number_range, things
+from netstudy.report.prose.words import number_range, things
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.wire import Host, PhaseKind, Run, UntilCount, UntilTime, Zone
 
@@ -42,8 +42,6 @@ class WorkloadPage:
     """A phrase for the hosts whose retransmitted segments are counted."""
     illustration: Illustration | None = None
     """The description as a drawing; None: there is none."""
-    waits_at_once: Sentence = NOTHING
-    """Why waits for timeouts can add up to more than the delay, as the end of a sentence."""
     sized: Sentence = _MESSAGES
     """Which sizes of the workload are not scaled with link rates."""
     methods: Callable[[StudyResult], list[Sentence]] | None = None

@@ -130,7 +130,6 @@ INCAST = WorkloadPage(
     description=_description,
     illustration=Illustration(_illustration, _alt, "One iteration."),
     senders="the servers",
-    waits_at_once=say(", since several servers wait at once, or wait while others still send"),
     sized=say("blocks"),
     one_observation=say(
         "Goodput × completion time is the bytes of an iteration in every row: the two are one "

@@ -52,7 +52,8 @@ pub fn useful_packets(run: &records::Run) -> u64 {
     workload.packets_per_sample(run) * workload.samples_per_count() * counts.sum::<u64>()
 }
 
-/// How a run is simulated. The results do not depend on this.
+/// How a run is simulated. The results depend on this only where frames tie: the mode decides which
+/// of them comes first.
 pub(crate) struct Manner<O> {
     /// The mode. If none: closed form for a network that has one, otherwise per hop.
     pub(crate) mode: Option<Mode>,

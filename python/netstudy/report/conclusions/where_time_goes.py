@@ -39,6 +39,7 @@ _DECIDES_PCT: Final = 60.0
 """A smaller largest family is named with the next one."""
 _NAMED_PCT: Final = 10.0
 """Smaller families are not named."""
+_NEARLY_ALL_PCT: Final = 99.0
 _MOST_OF: Final = 0.9
 """A part with this share of its family stands for all of it."""
 _HALF: Final = 0.5
@@ -126,15 +127,7 @@ def _largest(group: Sequence[Course], every: Sequence[Course]) -> Sentence:
     named = _in_words(family, last)
     tail = _middle_and_slowest(last, family)
     if shares.value < _DECIDES_PCT:
-        named = join(
-            [
-                named,
-                *(
-                    say("{least}{other}", least=_least(last), other=one)
-                    for one in _next(last, family)
-                ),
-            ]
-        )
+        named = join([named, *_next(last, family)])
         tail = NOTHING
     return say(
         "{at}{least}{share} of {unit} is {named}{tail}{unknown}.",
@@ -186,7 +179,12 @@ def _next(cells: Sequence[CellTime], family: Family) -> Iterator[Sentence]:
     for other in others[:1]:
         share = _shares(cells, other)
         if share.value >= _NAMED_PCT:
-            yield say("{share} {name}", share=share, name=_in_words(other, cells))
+            yield say(
+                "{least}{share} {name}",
+                least=_least(cells),
+                share=share,
+                name=_in_words(other, cells),
+            )
 
 
 def _middle_and_slowest(cells: Sequence[CellTime], family: Family) -> Sentence:
@@ -236,7 +234,8 @@ def _shares(cells: Sequence[CellTime], family: Family) -> Number:
 
 
 def _percent(value: float, source: str) -> Number:
-    return plain(value, 0 if value >= _NAMED_PCT else 1, "%", source)
+    # One decimal near both ends: 99.7 % is not all.
+    return plain(value, 0 if _NAMED_PCT <= value < _NEARLY_ALL_PCT else 1, "%", source)
 
 
 def _unknown(cells: Sequence[CellTime]) -> Sentence:

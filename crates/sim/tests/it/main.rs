@@ -13,6 +13,7 @@ mod pause;
 mod probes;
 mod receivers;
 mod stations;
+mod time_at_hosts;
 mod transactions;
 mod transfers;
 mod waits;

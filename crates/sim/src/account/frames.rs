@@ -24,10 +24,15 @@ pub(crate) struct Wire {
     pub(super) pauses: bool,
     /// The last pause: from, until.
     pub(super) paused: Span,
+    /// What ended the last pause, if a PAUSE frame did.
+    pub(super) resumed_by: NodeId,
+    /// The arrivals of the PAUSE frames on the way to the device.
+    pub(super) on_the_way: VecDeque<NodeId>,
     /// The device's own PAUSE frames since the last frame: start and end of each.
     pub(super) own_pauses: VecDeque<Span>,
-    /// The last frame that was sent.
-    pub(crate) last: NodeId,
+    /// The last frame that was sent, and the one before it.
+    pub(super) last: NodeId,
+    pub(super) before_last: NodeId,
 }
 
 impl Wire {
@@ -55,8 +60,24 @@ impl Wire {
             }
         };
         let link = wiring.topology.link(at);
-        let (paused, own_pauses) = ([Time::ZERO; 2], VecDeque::new());
-        Self { link, latency, interval, pauses, paused, own_pauses, last: NodeId::BEFORE }
+        Self {
+            link,
+            latency,
+            interval,
+            pauses,
+            paused: [Time::ZERO; 2],
+            resumed_by: NodeId::BEFORE,
+            on_the_way: VecDeque::new(),
+            own_pauses: VecDeque::new(),
+            last: NodeId::BEFORE,
+            before_last: NodeId::BEFORE,
+        }
+    }
+
+    /// All nodes that the wire refers to.
+    pub(super) fn nodes(&mut self) -> impl Iterator<Item = &mut NodeId> {
+        let Self { resumed_by, last, before_last, on_the_way, .. } = self;
+        on_the_way.iter_mut().chain([resumed_by, last, before_last])
     }
 }
 
@@ -147,7 +168,8 @@ impl Trace {
         }
         node = self.hold_back(number, node, start);
         let sent = self.spend(node, on(Place::Serialization), departs);
-        self.wires[number].last = sent;
+        let wire = &mut self.wires[number];
+        wire.before_last = std::mem::replace(&mut wire.last, sent);
         let usable = if judged == departs {
             sent
         } else {

@@ -18,6 +18,8 @@
 mod arena;
 mod ends;
 mod frames;
+#[cfg(test)]
+mod random_tests;
 mod record;
 mod stepped;
 mod steps;
@@ -267,7 +269,7 @@ impl Trace {
         let mut held = vec![&mut self.event, &mut self.arriving, &mut self.packet];
         held.extend(&mut self.handled);
         held.extend(self.marker.iter_mut().map(|(_, node)| node));
-        held.extend(packets.iter_mut().chain(wires.iter_mut().map(|wire| &mut wire.last)));
+        held.extend(packets.iter_mut().chain(wires.iter_mut().flat_map(Wire::nodes)));
         for one in receivers {
             held.extend([&mut one.taken_in, &mut one.cpu]);
         }

@@ -6,7 +6,7 @@ use netstudy_units::Time;
 
 use super::Trace;
 use super::arena::{NodeId, Site, Spot};
-use super::frames::Receiver;
+use super::frames::{Receiver, Wire};
 
 /// Most PAUSE frames that are noted between two other frames of a device: the last ones.
 const OWN_PAUSES_MAX: usize = 16;
@@ -64,27 +64,53 @@ impl Trace {
 
     // ---- pauses
 
-    /// A PAUSE frame reaches the device that sends on a link.
+    /// The first PAUSE frame on the way reaches the device that sends on a link.
     pub(crate) fn pause(&mut self, wire: usize, now: Time, quanta: u16) {
         let wire = &mut self.wires[wire];
+        let arrival = wire.on_the_way.pop_front().unwrap_or(NodeId::BEFORE);
         if !wire.pauses {
             return;
         }
-        let [_, until] = &mut wire.paused;
-        if *until < now {
+        if wire.paused[1] < now {
             wire.paused = [now; 2];
         }
         wire.paused[1] = now + pause_time(wire.link.rate(), quanta);
+        wire.resumed_by = if quanta == 0 { arrival } else { NodeId::BEFORE };
     }
 
-    /// A device sends a PAUSE frame, whose last bit leaves at `departs`.
-    pub(crate) fn send_pause(&mut self, wire: usize, departs: Time) {
-        let wire = &mut self.wires[wire];
-        let took = wire.link.serialization(PAUSE_FRAME_BYTES);
+    /// A switch, which sends on the links `wires`, sends a PAUSE frame on one of them. Its last bit
+    /// leaves at `departs`. If a frame that left has made room, the PAUSE frame follows it.
+    pub(crate) fn send_pause_of_switch(&mut self, wire: usize, departs: Time, wires: &[u32]) {
+        let left = wires.iter().flat_map(|&port| {
+            let Wire { last, before_last, .. } = self.wires[port as usize];
+            [last, before_last]
+        });
+        let candidates = left.collect();
+        self.send_pause(wire, departs, candidates);
+    }
+
+    /// An interface sends a PAUSE frame. If the CPU has handled a frame, the PAUSE frame follows it.
+    pub(crate) fn send_pause_of_interface(&mut self, wire: usize, departs: Time, interface: usize) {
+        let cpu = self.receivers[interface].cpu;
+        self.send_pause(wire, departs, vec![cpu]);
+    }
+
+    /// A device sends a PAUSE frame because of the candidate that ends when the frame begins.
+    fn send_pause(&mut self, number: usize, departs: Time, candidates: Vec<NodeId>) {
+        let wire = &mut self.wires[number];
+        let link = wire.link;
+        let begins = departs.saturating_sub(link.serialization(PAUSE_FRAME_BYTES));
         if wire.own_pauses.len() == OWN_PAUSES_MAX {
             wire.own_pauses.pop_front();
         }
-        wire.own_pauses.push_back([departs.saturating_sub(took), departs]);
+        wire.own_pauses.push_back([begins, departs]);
+        let mut ends = candidates.into_iter().filter(|&id| self.arena.get(id).to == begins);
+        let arrival = ends.next().map_or(NodeId::BEFORE, |freed| {
+            let on = |place| Spot { place, site: Site::Link(number as u32) };
+            let sent = self.spend(freed, on(Place::Serialization), departs);
+            self.spend(sent, on(Place::Propagation), departs + link.delay())
+        });
+        self.wires[number ^ 1].on_the_way.push_back(arrival);
     }
 
     /// A frame waits, although the device has sent the one before it, until it starts.
@@ -102,9 +128,9 @@ impl Trace {
     /// A frame waits because the device is paused, or because the switch sends it later.
     fn hold_until(&mut self, number: usize, node: NodeId, until: Time) -> NodeId {
         let on = |place| Spot { place, site: Site::Link(number as u32) };
-        let [from, to] = self.wires[number].paused;
+        let Wire { paused: [from, to], resumed_by, .. } = self.wires[number];
         let before = self.spend(node, on(Place::Queue), from.min(until));
-        let paused = self.spend(before, on(Place::Pause), to.min(until));
+        let paused = self.wait(before, on(Place::Pause), to.min(until), resumed_by);
         self.spend(paused, on(Place::Queue), until)
     }
 }

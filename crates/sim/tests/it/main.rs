@@ -14,6 +14,7 @@ mod probes;
 mod receivers;
 mod stations;
 mod time;
+mod time_at_hosts;
 mod transactions;
 mod transfers;
 mod waits;

@@ -419,6 +419,10 @@ impl<L: Limits, O: Tracer> General<L, O> {
                     }
                     Sent::Pause(quanta) => {
                         let wire = wires[departure.egress as usize] as usize;
+                        if O::ACCOUNTS {
+                            let mut trace = self.tracer.trace();
+                            trace.send_pause_of_switch(wire, departure.departs, wires);
+                        }
                         self.carry_pause(wire, departure.departs, quanta);
                     }
                 },
@@ -431,9 +435,6 @@ impl<L: Limits, O: Tracer> General<L, O> {
 
     /// Puts a PAUSE frame on a wire. Its last bit leaves at `departs`.
     fn carry_pause(&mut self, wire: usize, departs: Time, quanta: u16) {
-        if O::ACCOUNTS {
-            self.tracer.trace().send_pause(wire, departs);
-        }
         let Wire { link, far, pauses, .. } = &mut self.wires[wire];
         let at = departs + link.delay();
         match *far {
@@ -524,6 +525,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 self.carry(wire, judged, departs, packet);
             }
             (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
+                if O::ACCOUNTS {
+                    self.tracer.trace().send_pause_of_interface(wire, departs, interface);
+                }
                 self.carry_pause(wire, departs, quanta);
             }
             (Happening::Paused(quanta), Some(wire)) => {
@@ -988,4 +992,4 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -742,6 +742,11 @@ fn networks() -> impl Strategy<Value = Lab> {
     )
 }
 
+/// Networks of this kind, without a workload.
+pub(crate) fn random_runs() -> impl Strategy<Value = Run> {
+    networks().prop_map(|lab| lab.run)
+}
+
 fn switch_kinds() -> impl Strategy<Value = (Buffer, Forwarding, u64, Option<u64>)> {
     let buffer = prop_oneof![
         (3_000..60_000_u64).prop_map(lab::drop_tail),

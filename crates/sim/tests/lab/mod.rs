@@ -230,6 +230,9 @@ pub(crate) fn make_ok(run: &Run) -> RunRecord {
     let record = make(run);
     assert_eq!(record.status, Status::Ok, "{:?} {:?}", record.error, record.checks);
     check_waits(&record);
+    // The parts of each unit of work add up in every run of these tests.
+    let traced = make(&Run { trace: true, ..run.clone() });
+    assert_eq!(traced.status, Status::Ok, "{:?} {:?}", traced.error, traced.checks);
     record
 }
 

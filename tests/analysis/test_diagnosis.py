@@ -18,6 +18,7 @@ from netstudy.plan import make_plan
 from netstudy.study.loader import load_text
 from netstudy.study.one_cell import one_cell
 from netstudy.wire import Run
+from tests.report.accounts import Shares, Spot
 from tests.report.loaded import STUDY, Load, Loads, record
 from tests.report.results import from_text
 
@@ -166,6 +167,54 @@ def test_a_load_that_nothing_limits_is_doubled(tmp_path: Path) -> None:
         "factors.clients": "[2]",
     }
     assert first.predicted.at_least == pytest.approx(2.0)
+
+
+ACK: Spot = ("own", "delayed-ack-timer", "client", "")
+TIMER: Spot = ("recovery", "retransmission-timer", "server", "")
+CPU: Spot = ("own", "cpu", "server", "")
+ON_LINK: Spot = ("own", "serialization", "server", "switch")
+WAY: Spot = ("own", "propagation", "server", "switch")
+
+
+def waiting(folder: Path, cause: Shares, cpu: float = 0.3) -> Pooled:
+    """A single client, for whom nothing is full."""
+    return pooled(folder, lambda _: Load(400.0, cause=cause, server_cpu=cpu), clients="[1]")
+
+
+@pytest.mark.parametrize(
+    ("spot", "path", "value", "most"),
+    [
+        (ACK, "client.tcp.delayed_ack", "20 ms", 1 / (1 - 0.8 / 2)),
+        (TIMER, "server.tcp.min_rto", "20 ms", 1 / (1 - 0.8 * 0.9)),
+    ],
+)
+def test_a_wait_gains_more_than_the_noise_and_no_more_than_its_share(
+    spot: Spot, path: str, value: str, most: float, tmp_path: Path
+) -> None:
+    found = confirmed(waiting(tmp_path, {spot: 0.8, WAY: 0.2}), clients=1)
+    first = found.experiments[0]
+    assert first.raised.values == {f"topology.hosts.{path}": value}
+    assert first.predicted.at_most == pytest.approx(most)
+    assert first.predicted.low == pytest.approx(1.02)
+
+
+def test_what_is_ruled_out_gains_its_share_of_the_time_and_not_of_its_use(tmp_path: Path) -> None:
+    """The link is in use for 40 %, and takes 10 % of the time."""
+    found = confirmed(waiting(tmp_path, {ACK: 0.8, ON_LINK: 0.1, WAY: 0.1}), clients=1)
+    other = found.experiments[1]
+    assert (other.claim, other.raised.bounds[0].kind) == ("ruled out", "link")
+    assert other.predicted.at_most == pytest.approx(1 / (1 - 0.1 / 2))
+
+
+def test_an_undecided_cell_names_the_two_largest_parts_of_its_time(tmp_path: Path) -> None:
+    parts: Shares = {ACK: 0.4, CPU: 0.35, WAY: 0.25}
+    found = waiting(tmp_path, parts)
+    data = diagnose(found.study, found.cells).as_data()
+    first, second, *_ = of(data["cannot_tell"], sink="disk")
+    assert [one["kind"] for one in (first, second)] == ["delayed_ack", "cpu"]
+    assert [one["evidence"][0]["value"] for one in (first, second)] == pytest.approx([40, 35])
+    ruled_out = of(data["ruled_out"], sink="disk")
+    assert not [one for one in ruled_out if (one["kind"], one["node"]) == ("cpu", "server")]
 
 
 def test_an_undecided_cell_is_not_confirmed(tmp_path: Path) -> None:

@@ -61,8 +61,8 @@ class Grown:
     more_s: float
     """Negative: the time is shorter at `level`."""
     parts: tuple[Spent, ...]
-    """The parts of the difference in seconds. Those that explain most of it are first, and those
-    that change the other way last."""
+    """The parts of the difference in seconds: the part that explains most of it first, parts that
+    change the other way last."""
 
 
 def beyond_wire(panel: Panel) -> Iterator[BeyondWire]:

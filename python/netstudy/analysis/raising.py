@@ -329,6 +329,13 @@ class Raiser:
                 values[f"{self._host(group)}.tcp.min_rto"] = format_duration(after)
         return _raise(bound, values, left=left)
 
+    def delayed_ack(self, bound: Bound) -> Raise:
+        """Half of the time for which the receiver delays acknowledgments."""
+        self._need_simulator(bound)
+        delay_ns = self._group(bound.node).tcp.delayed_ack_ns
+        path = f"{self._host(bound.node)}.tcp.delayed_ack"
+        return _raise(bound, {path: format_duration(delay_ns // 2)})
+
     def port(self, bound: Bound) -> Raise:
         """Four times the buffer of each port."""
         switch = next(one for one in self._run.network.switches if one.name == bound.node)
@@ -417,6 +424,7 @@ _RAISES: Final[Mapping[LimitKind, Callable[[Raiser, Bound], Raise]]] = {
     "window": Raiser.window,
     "send_buffer": Raiser.window,
     "timeouts": Raiser.timeouts,
+    "delayed_ack": Raiser.delayed_ack,
     "round_trip": Raiser.round_trip,
     "think_time": Raiser.think_time,
     "none": Raiser.more_load,

@@ -1,7 +1,7 @@
 """Which limits are faster in one planned run than in another, and how many times.
 
 Where a limit has several figures that differ, such as the rate and the access time of a disk, their
-effects are multiplied, so that the result can stand in a ceiling.
+effects are multiplied, since the result is for a ceiling.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class _Figure:
     """A figure of a plan, and the limits that depend on it."""
 
     pattern: re.Pattern[str]
-    """Of its path; the groups `node` and `part` are those of the limit, if it has them."""
+    """Of its path; the named groups `node` and `part` match the node and part of the limit."""
     kinds: tuple[LimitKind, ...]
     is_time: bool = False
     """True if the limit is faster where the figure is smaller."""

@@ -42,8 +42,10 @@ _SAMPLE_BYTES = 120
 """Size of one sample of a connection or port, about ten counters."""
 _PROBE_BYTES = 9_000
 """Size of a histogram of a probe's latencies in one phase."""
-_TRACE_BYTES = 10_000
-"""Size of the accounts of time of a traced run, rounded up."""
+_TRACE_BYTES = 6_000
+"""Size of the accounts of time of a traced run, rounded up: 2.6 to 6.4 kB with few nodes."""
+_TRACE_NODE_BYTES = 1_500
+"""The same for each host or switch, which has parts of its own: 1.3 kB a server of an incast."""
 _IDENTITY_BYTES = 200
 """Size of a run's identity in a plan, without its treatment: id, seed, cases, names of fields."""
 
@@ -176,7 +178,8 @@ class _Counted:
 
     @property
     def record_bytes(self) -> int:
-        return self.runs * self.one.record_bytes + self.traced * _TRACE_BYTES
+        trace_bytes = _TRACE_BYTES + self.one.nodes * _TRACE_NODE_BYTES
+        return self.runs * self.one.record_bytes + self.traced * trace_bytes
 
 
 @dataclass(frozen=True)

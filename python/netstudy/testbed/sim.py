@@ -21,8 +21,9 @@ _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates per second, measured on the incast study."""
 _PER_HOP_PACKETS_PER_S = 0.8e6
 """The same, if every hop is simulated by an event."""
-_TRACED_PACKETS_PER_S = 0.4e6
-"""The same, if the run is traced as well."""
+_TRACED_PACKETS_PER_S = 0.3e6
+"""The same, if the run is traced as well: 2.8 times the time of the event-driven trunk between two
+switches."""
 _CONNECTION_S = 35e-6
 """CPU time to open a connection and to send its first request: 20,000 users take 0.65 s."""
 _USER_S = 90e-9

@@ -115,8 +115,8 @@ class _Keys:
         return _largest_first(self.part(key, share) for key, share in sums.items() if share > 0)
 
     def pieces(self, time: UnitTime, think_s: float) -> Iterator[Piece]:
-        """The parts of a mean time. What is not known is left out. `think_s`: think time that
-        passes in addition."""
+        """The parts of a mean time, without the part that is not known. `think_s`: think time
+        that passes in addition."""
         whole_s = time.whole_s + think_s
         yield Piece(_THINK, None, 100 * think_s / whole_s)
         for part in time.parts:

@@ -35,6 +35,7 @@ _RESOURCES: Final[dict[str, tuple[LimitKind, ...]]] = {
     "windows?|buffers?": ("window", "send_buffer"),
     "switch|switches": ("port",),
     "timeouts?|timers?": ("timeouts",),
+    "acknowledgments?|ACKs?": ("delayed_ack",),
     "latency|round trips?|distance": ("round_trip",),
 }
 """Words by which a question calls a resource -> its kinds."""

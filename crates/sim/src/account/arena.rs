@@ -49,8 +49,8 @@ pub(crate) struct Node {
     pub(crate) what: What,
 }
 
-/// Number of nodes at which nodes are removed for the first time.
-const FULL: usize = 1 << 16;
+/// Number of nodes at which nodes are removed for the first time. In tests, nodes are removed often.
+const FULL: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 
 /// The nodes of a trace. A node has a higher number than its parent and the node in front of it.
 #[derive(Debug)]

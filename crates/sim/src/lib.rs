@@ -16,7 +16,8 @@
 //! The modules, from the bottom up. A module imports only modules listed before it: the data
 //! `end_index`, `snapshot` and `phases`; `wiring`; `applications` and `counters`; `sampling`;
 //! `measure`, the state of a measurement; `host`; `measure::counted`, `sampling::reading` and
-//! `measure::control`, which work on hosts; `network`, `laws`, `workloads`, `record`; `run`.
+//! `measure::control`, which work on hosts; `network`, `laws`, `workloads`, `record`; `run`. All of
+//! them may tell `account`, the trace of a run, where time goes.
 
 // The fixture of the tests refers to this crate by its name.
 #[cfg(test)]

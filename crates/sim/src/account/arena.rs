@@ -54,8 +54,8 @@ pub(crate) struct Node {
 
 /// Marks a node that stays.
 const STAYS: NodeId = NodeId(u32::MAX);
-/// Number of nodes at which nodes are removed for the first time.
-const FULL: usize = 1 << 16;
+/// Number of nodes at which nodes are removed for the first time. In tests, nodes are removed often.
+const FULL: usize = if cfg!(test) { 1 << 8 } else { 1 << 16 };
 
 /// The nodes of a trace. A node has a higher number than its parent and the node in front of it.
 #[derive(Debug)]

@@ -20,10 +20,10 @@ impl Trace {
     pub(crate) fn take_in(&mut self, interface: usize, slot: usize, now: Time) {
         let Receiver { wire, taken_in, .. } = self.receivers[interface];
         let Some(wire) = wire else { return };
-        let spot = Spot { place: Place::PacketRateReceiving, site: Site::Link(wire) };
+        let at_port = Spot { place: Place::PacketRateReceiving, site: Site::Link(wire) };
         let front = self.arena.get(taken_in).to.min(now);
-        let begun = self.wait(self.packets[slot], spot, front, taken_in);
-        let node = self.spend(begun, spot, now);
+        let begun = self.wait(self.packets[slot], at_port, front, taken_in);
+        let node = self.spend(begun, at_port, now);
         self.packets[slot] = node;
         self.receivers[interface].taken_in = node;
     }
@@ -31,8 +31,8 @@ impl Trace {
     /// The CPU of an interface begins to poll, because the interface has raised an interrupt for the
     /// packet in `slot`.
     pub(crate) fn interrupt(&mut self, interface: usize, slot: usize, now: Time) {
-        let spot = self.at_receiver(interface, Place::Interrupt);
-        self.packets[slot] = self.spend(self.packets[slot], spot, now);
+        let interrupt = self.at_receiver(interface, Place::Interrupt);
+        self.packets[slot] = self.spend(self.packets[slot], interrupt, now);
     }
 
     /// The CPU of an interface has handled the packet in `slot`.

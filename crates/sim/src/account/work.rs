@@ -276,8 +276,8 @@ impl Trace {
     ) {
         let ready = self.up_to(self.jobs[before.index()], ready);
         let read = self.serve(host, Device::Disk, ready, read);
-        let moved = self.serve_all(host, self.jobs[job.index()], moves);
-        self.jobs[rest.index()] = self.later(read, moved);
+        let carried = self.serve_all(host, self.jobs[job.index()], moves);
+        self.jobs[rest.index()] = self.later(read, carried);
     }
 
     /// A disk and buses write a part of a file for a call of `job`. `written` is the time of the
@@ -296,8 +296,8 @@ impl Trace {
         let [queue, disk] = Device::Disk.places().map(|place| self.at_work(host, place));
         let writing = self.spend(came, disk, room);
         let has_room = self.wait(came, queue, room, writing);
-        let moved = self.serve_all(host, came, moves);
-        self.jobs[rest.index()] = self.later(has_room, moved);
+        let carried = self.serve_all(host, came, moves);
+        self.jobs[rest.index()] = self.later(has_room, carried);
     }
 
     /// A job uses a disk for this time.

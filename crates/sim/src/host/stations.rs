@@ -534,11 +534,11 @@ impl Stations {
         let Some(disk) = &mut self.disk else { return call };
         disk.read_bytes += bytes;
         let read = disk.request(now, ready, file, bytes);
-        let (moved, moves) = self.move_by_device(now, bytes);
+        let (carried, moves) = self.move_by_device(now, bytes);
         self.note(|trace, host| {
             trace.read_file(host, [before, jobs.call, jobs.rest], ready, read, &moves);
         });
-        call.rest_done = moved.max(read[1]);
+        call.rest_done = carried.max(read[1]);
         call
     }
 
@@ -566,11 +566,11 @@ impl Stations {
         disk.written_bytes += bytes;
         let written = disk.request(now, now, file, bytes);
         let room = written[1].saturating_sub(disk.pipe.time(disk.write_cache_bytes));
-        let (moved, moves) = self.move_by_device(now, bytes);
+        let (carried, moves) = self.move_by_device(now, bytes);
         self.note(|trace, host| {
             trace.write_file(host, [jobs.call, jobs.rest], written, room, &moves);
         });
-        call.rest_done = room.max(moved);
+        call.rest_done = room.max(carried);
         call
     }
 

@@ -1052,7 +1052,7 @@ class Run(Wire):
     instruments: tuple[Instrument, ...] = ()
     trace: bool = False
     """The simulator traces where the time of each unit of work goes. Real testbeds ignore it, since
-    they always measure what they can."""
+    they always measure the bounds that they can."""
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
         """The end condition of the first phase of a kind; None: there is no such phase, or it has
@@ -1368,7 +1368,7 @@ class TimeAccount(Wire):
     """Where the time of units of work went: the sums of the parts of their times.
 
     A part is a reason and a place. In the view `journey`, a wait in a queue is a part. In the view
-    `cause`, the work of those in front stands for the wait. The parts of each unit add up to its
+    `cause`, the work in front stands for the wait. The parts of each unit add up to its
     time in both views; of a real testbed, each part has bounds.
     """
 

@@ -55,7 +55,7 @@ pub struct Run {
     #[serde(default)]
     pub instruments: Vec<Instrument>,
     /// Whether the simulator traces where the time of each unit of work goes. Other testbeds always
-    /// measure what they can.
+    /// measure the bounds that they can.
     #[serde(default)]
     pub trace: bool,
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TimeView {
-    /// A wait in a queue is a part of its own: this tells why a unit is slow.
+    /// A wait in a queue is a part of its own: this shows why a unit is slow.
     Journey,
-    /// The work of those in front stands for a wait in a queue: this tells what limits.
+    /// The work in front stands for a wait in a queue: this shows the limit.
     Cause,
 }
 
@@ -49,7 +49,7 @@ pub enum UnitKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reason {
-    /// The bytes are those of the unit itself.
+    /// The unit's own bytes.
     Own,
     /// The window of the peer had no room.
     PeerWindow,

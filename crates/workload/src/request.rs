@@ -221,7 +221,7 @@ impl Requests {
         answers > 0
     }
 
-    /// What a request follows.
+    /// The event that a request follows.
     const fn because(&self) -> Because {
         match self.schedule {
             Schedule::Closed { .. } => Because::Heard(Wait::Think),

@@ -109,7 +109,7 @@ pub enum Sample {
     },
 }
 
-/// What an action on a connection follows: for accounts of time.
+/// The event that an action on a connection follows: for accounts of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Because {
     /// The last event of which the application heard on this connection, and then this wait.
@@ -123,7 +123,7 @@ pub enum Because {
     Scheduled,
 }
 
-/// What an application waits for between an event and its action.
+/// The reason of the wait between an event and an application's action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// Its own work, such as the delay of an answer.
@@ -192,7 +192,7 @@ pub trait Traffic {
         0
     }
 
-    /// What the action that [`Self::poll`] has just returned for a connection follows.
+    /// The event that led to the action which [`Self::poll`] has just returned for a connection.
     fn because(&self, _connection: u32) -> Because {
         Because::Heard(Wait::Application)
     }

@@ -31,13 +31,13 @@ pub(crate) enum Site {
     Link(u32),
 }
 
-/// What a node stands for.
+/// The meaning of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// Time passed at this spot.
     Spent(Spot),
     /// A point in time, at which this end of a connection sends data or, if none, an application
-    /// goes on. What happened before was necessary for this reason.
+    /// goes on. Everything before was necessary for this reason.
     Because(Reason, Option<EndIndex>),
 }
 

@@ -42,7 +42,7 @@ impl EndState {
     }
 }
 
-/// What ended a wait of an end.
+/// The end of a wait of an end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fired {
     /// A timer of the sender.

@@ -9,11 +9,10 @@
 //! critical path of the program activity graph (Yang and Miller, Critical path analysis for the
 //! execution of parallel and distributed programs, 1988).
 //!
-//! The modules: [`frames`] follows a frame through devices, [`stepped`] through those that are
-//! simulated step by step, [`work`] follows packets and calls
-//! through the stations of a host, [`steps`] what applications do, [`ends`] notes why TCP sends and
-//! for which timers it waits, [`walk`] divides the time of a unit, [`units`] adds up groups of
-//! units.
+//! The modules: [`frames`] follows a frame through devices, [`stepped`] through devices that are
+//! simulated step by step, [`work`] follows packets and calls through the stations of a host,
+//! [`steps`] follows the jobs of applications, [`ends`] notes why TCP sends and for which timers it
+//! waits, [`walk`] divides the time of a unit, [`units`] adds up groups of units.
 
 mod arena;
 mod ends;
@@ -53,7 +52,7 @@ const INTERVAL: Duration = Duration::from_ms(100);
 /// At most so many connections of a stream are divided in each interval: the others in the next one.
 const STREAMS_MAX: usize = 16;
 
-/// What the trace notes about the application of a host.
+/// The trace's notes about the application of a host.
 #[derive(Clone, Copy, Debug, Default)]
 struct HostState {
     /// The host's node.
@@ -135,7 +134,7 @@ impl Trace {
         }
     }
 
-    /// The network has paths inside of these hosts, whose numbers follow those of the interfaces.
+    /// The network has paths inside of these hosts, numbered after the interfaces.
     pub(crate) fn set_paths_inside(&mut self, wiring: &Wiring, hosts: &[usize]) {
         self.receivers = Receiver::all(wiring, hosts);
     }
@@ -160,7 +159,8 @@ impl Trace {
     // ---- units of work
 
     /// A unit of work of this kind, which began at `start`, has ended with the last byte of the end
-    /// `end`. `because`: what an action of the application at this end follows.
+    /// `end`. `because`: the event that an action of the
+    /// application at this end follows.
     pub(crate) fn end_unit(
         &mut self,
         kind: UnitKind,
@@ -209,8 +209,8 @@ impl Trace {
     /// Data of an unsized stream has arrived at the end `end`, which is the current event.
     ///
     /// An interval lasts from the sending of data to the sending of later data. With their arrivals
-    /// as its ends, the way of the last data would count as the bytes' own, although what limits a
-    /// stream is why they were not sent earlier.
+    /// as its ends, the way of the last data would count as the bytes' own, although a stream is
+    /// limited by the reason why they were not sent earlier.
     pub(crate) fn stream(&mut self, end: EndIndex) {
         let is_payload = self.senders[end.peer().side()] && end.connection() < self.connections;
         if self.units.kind != UnitKind::Interval || !is_payload {

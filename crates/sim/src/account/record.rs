@@ -40,7 +40,7 @@ impl Accounts {
     }
 
     /// Adds the accounts of all groups in both views to the samples of a record. Returns the check
-    /// that the parts of each unit add up, and that the units are those of the other samples.
+    /// that the parts of each unit add up, and that the units agree with the other samples.
     pub(crate) fn add_to(self, samples: &mut Samples) -> Check {
         let check = self.check(recorded(samples, self.units.kind));
         let Self { units, adder, names, at, .. } = self;

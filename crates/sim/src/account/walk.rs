@@ -93,7 +93,7 @@ pub(crate) fn sending(arena: &Arena, arrival: NodeId) -> Option<NodeId> {
 /// Divides the time from `start` to the end of the node `last`.
 ///
 /// In the view [`TimeView::Cause`], the path leaves a wait for the work in front of it, wherever
-/// this work came from; the reasons along the path are those of that work.
+/// this work came from; from there on, the reasons are the reasons of that work.
 pub(crate) fn walk(
     arena: &Arena,
     view: TimeView,

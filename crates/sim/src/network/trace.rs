@@ -1,4 +1,4 @@
-//! What a network reports while it runs: trace points of frames, for tests that compare the closed
+//! Reports of a network while it runs: trace points of frames, for tests that compare the closed
 //! form with the event-driven simulation, and the nodes of a trace of time.
 
 use std::cell::RefMut;

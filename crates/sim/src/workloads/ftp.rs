@@ -62,11 +62,11 @@ impl ControlText {
     }
 }
 
-/// What an end of a flow is made of.
+/// The components of an end of a flow.
 pub(super) struct FlowParts {
     pub(super) text: ControlText,
     pub(super) carrier: Carrier,
-    /// What the session does, in the trace.
+    /// The session's job in the trace.
     pub(super) session: Job,
 }
 

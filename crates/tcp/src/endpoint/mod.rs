@@ -68,7 +68,7 @@ pub enum State {
     TimeWait,
 }
 
-/// The timers of an endpoint; [`Time::NEVER`] for those that are not set.
+/// The timers of an endpoint; [`Time::NEVER`]: the timer is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timers {
     /// The timer of the sender: of a retransmission, or of a probe.

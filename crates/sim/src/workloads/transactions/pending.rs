@@ -63,7 +63,7 @@ impl Timed {
     }
 }
 
-/// What the trace follows of an application, if there is a trace: the jobs that it works on.
+/// The jobs that an application works on, for the trace, if there is one.
 pub(super) struct Traced {
     pub(super) trace: MaybeTrace,
     /// The node of the host.

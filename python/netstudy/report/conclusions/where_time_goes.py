@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Final
 
-from netstudy.analysis.accounts import Family, TimeGroup
+from netstudy.analysis.accounts import Family, TimeGroup, TimePart
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.where_time_goes import TimesShown
 from netstudy.analysis.time_courses import CellTime, Course
@@ -154,9 +155,10 @@ def _in_words(family: Family, cells: Sequence[CellTime]) -> Sentence:
     """The family, with the parts that are most of it in each cell: "waiting for timers
     (retransmission timer of server)"."""
     own = [next(iter(by_name(one.whole, family).items())) for one in cells]
-    names = list(dict.fromkeys(name for name, _ in own))
+    names = [name for name, _ in Counter(name for name, _ in own).most_common()]
+    parts = [names[0], *(_elsewhere(one, cells, own) for one in names[1:])]
     if family == "window":
-        return say("round trips for the {windows}", windows=Name(listed(names)))
+        return say("round trips for the {windows}", windows=Name(" and, ".join(parts)))
     words = Name(FAMILY_WORDS[family])
     shares = (
         low_s(own_parts) / one.whole.family_s(family)
@@ -166,7 +168,15 @@ def _in_words(family: Family, cells: Sequence[CellTime]) -> Sentence:
     if least < _HALF or len(names) > _PARTS:
         return say("{family}", family=words)
     text = "{family} ({parts})" if least >= _MOST_OF else "{family} (most of it: {parts})"
-    return say(text, family=words, parts=Name(listed(names)))
+    return say(text, family=words, parts=Name(" and, ".join(parts)))
+
+
+def _elsewhere(
+    name: str, cells: Sequence[CellTime], own: Sequence[tuple[str, Sequence[TimePart]]]
+) -> str:
+    """A part that is the largest only in some cells, with these cells."""
+    found = [_where(one) for one, (known, _) in zip(cells, own, strict=True) if known == name]
+    return f"at {listed(found)}, {name}"
 
 
 def _next(cells: Sequence[CellTime], family: Family) -> Iterator[Sentence]:

@@ -139,13 +139,15 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
 
 
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The main causes, in at most two sentences: losses at hosts if most are there, where the time
-    goes, then causes that are easily missed, then the cost of a timeout."""
+    """The main causes, in at most two sentences: losses at hosts if most are there, the part of the
+    time that grows between levels, then causes that are easily missed, then the cost of a
+    timeout."""
     rings = list(signals.ring_drops(found))
     first = rings if signals.mostly_ring_drops(found) else []
     each = (
         first,
-        islice(chain_of(beyond_wire.of_growth(found), beyond_wire.of_levels(found)), 1),
+        # The largest parts at each level are told by the conclusion on where the time goes.
+        islice(beyond_wire.of_growth(found), 1),
         signals.explained_waits(found),
         [] if first else rings,
         signals.pauses(found),

@@ -14,7 +14,7 @@ from netstudy.documents.problems import listed
 from netstudy.report.cellrefs import plain, treatment_text
 from netstudy.report.conclusions.base import ConclusionPage
 from netstudy.report.figures import Figure
-from netstudy.report.numbers import counted, spans
+from netstudy.report.numbers import counted, full_level, spans
 from netstudy.report.prose.words import (
     NOTHING,
     alike,
@@ -59,19 +59,16 @@ class TimePage(ConclusionPage[TimesShown]):
     subject = "cause"
 
     def sentences(self, drawn: TimesShown, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
-        """The largest parts at the highest load, the last members, lower loads, the slowest
+        """The largest parts at the highest load, then at lower loads; the last members, the slowest
         unit."""
-        groups = alike(drawn.courses, _story)
-        for group in groups:
-            yield _largest(group, drawn.courses)
+        for group in alike(drawn.courses, _story):
+            yield _largest(group, drawn.courses, _before(group))
         yield from (_last(one, drawn.courses) for one in _late(drawn)[:_TOLD])
-        for group in groups:
-            yield from _before(group, drawn.courses)
         yield from _worst(drawn.courses)
 
     def in_brief(self, drawn: TimesShown, found: Concluded) -> Iterator[Sentence]:  # noqa: ARG002
         """The largest parts at the highest load of the first settings, and the last members."""
-        yield _largest(alike(drawn.courses, _story)[0], drawn.courses)
+        yield _largest(alike(drawn.courses, _story)[0], drawn.courses, NOTHING)
         yield from (_last(one, drawn.courses) for one in _late(drawn)[:1])
 
     def tables(self, drawn: TimesShown, found: Concluded, key: str) -> Iterator[Table]:
@@ -119,9 +116,9 @@ def _at(group: Sequence[Course], every: Sequence[Course], levels: str) -> Senten
     return say("At {levels}{held}, ", levels=Name(levels), held=held) if levels else NOTHING
 
 
-def _largest(group: Sequence[Course], every: Sequence[Course]) -> Sentence:
+def _largest(group: Sequence[Course], every: Sequence[Course], before: Sentence) -> Sentence:
     """The largest family at the highest load of these settings, with its time in the middle units
-    and in the slowest ones."""
+    and in the slowest ones, and then `before`: the largest families at lower loads."""
     last = [cell for one in group for cell in one.telling]
     family = last[0].largest
     shares = _shares(last, family)
@@ -131,7 +128,7 @@ def _largest(group: Sequence[Course], every: Sequence[Course]) -> Sentence:
         named = join([named, *_next(last, family)])
         tail = NOTHING
     return say(
-        "{at}{least}{share} of {unit} is {named}{tail}{unknown}.",
+        "{at}{least}{share} of {unit} is {named}{tail}{unknown}{before}.",
         at=_at(group, every, _levels(group[0], group[0].telling)),
         least=_least(last),
         share=shares,
@@ -139,6 +136,7 @@ def _largest(group: Sequence[Course], every: Sequence[Course]) -> Sentence:
         named=named,
         tail=tail,
         unknown=_unknown(last),
+        before=before,
     )
 
 
@@ -175,8 +173,12 @@ def _elsewhere(
     name: str, cells: Sequence[CellTime], own: Sequence[tuple[str, Sequence[TimePart]]]
 ) -> str:
     """A part that is the largest only in some cells, with these cells."""
-    found = [_where(one) for one, (known, _) in zip(cells, own, strict=True) if known == name]
-    return f"at {listed(found)}, {name}"
+    found = [
+        listed([full_level(*level) for level in one.row.treatment.items()])
+        for one, (known, _) in zip(cells, own, strict=True)
+        if known == name
+    ]
+    return f"at {'; '.join(found)}, {name}"
 
 
 def _next(cells: Sequence[CellTime], family: Family) -> Iterator[Sentence]:
@@ -262,8 +264,9 @@ def _unknown(cells: Sequence[CellTime]) -> Sentence:
     return say("; at most {share} is not known", share=value_range(shares))
 
 
-def _before(group: Sequence[Course], every: Sequence[Course]) -> Iterator[Sentence]:
-    """The largest families of the cells before the last ones, where they are others."""
+def _before(group: Sequence[Course]) -> Sentence:
+    """The largest families of the cells before the last ones, where they are others: "; the largest
+    part is waiting in queues at 1 and 2 flows (56 %)"."""
     first = group[0]
     parts = [
         say(
@@ -275,17 +278,10 @@ def _before(group: Sequence[Course], every: Sequence[Course]) -> Iterator[Senten
         )
         for place, span in enumerate(first.spans[:-1])
     ]
-    if parts:
-        held = NOTHING
-        if len(every) > 1:
-            held = held_in_each([one.held for one in group], [one.held for one in every])
-        yield say(
-            "The largest part of {unit}{held} is {parts}{more}.",
-            unit=_unit(first.cells[0]),
-            held=held,
-            parts=join(parts[:_TOLD]),
-            more=say(", and others before the last") if len(parts) > _TOLD else NOTHING,
-        )
+    if not parts:
+        return NOTHING
+    more = say(", and others before the last") if len(parts) > _TOLD else NOTHING
+    return say("; the largest part is {parts}{more}", parts=join(parts[:_TOLD]), more=more)
 
 
 def _last(late: Sequence[tuple[Course, CellTime]], every: Sequence[Course]) -> Sentence:

@@ -24,7 +24,7 @@ pub(crate) struct Wire {
     pub(super) pauses: bool,
     /// The last pause: from, until.
     pub(super) paused: Span,
-    /// What ended the last pause, if a PAUSE frame did.
+    /// The arrival of the PAUSE frame that ended the last pause, if one did.
     pub(super) resumed_by: NodeId,
     /// The arrivals of the PAUSE frames on the way to the device.
     pub(super) on_the_way: VecDeque<NodeId>,

@@ -9,11 +9,10 @@
 //! critical path of the program activity graph (Yang and Miller, Critical path analysis for the
 //! execution of parallel and distributed programs, 1988).
 //!
-//! The modules: [`frames`] follows a frame through devices, [`stepped`] through those that are
-//! simulated step by step, [`work`] follows packets and calls
-//! through the stations of a host, [`steps`] what applications do, [`ends`] notes why TCP sends and
-//! for which timers it waits, [`walk`] divides the time of a unit, [`units`] adds up groups of
-//! units.
+//! The modules: [`frames`] follows a frame through devices, [`stepped`] through devices that are
+//! simulated step by step, [`work`] follows packets and calls through the stations of a host,
+//! [`steps`] the jobs of applications, [`ends`] notes why TCP sends and for which timers it waits,
+//! [`walk`] divides the time of a unit, [`units`] adds up groups of units.
 
 mod arena;
 mod ends;
@@ -159,7 +158,7 @@ impl Trace {
     // ---- units of work
 
     /// A unit of work of this kind, which began at `start`, has ended with the last byte of the end
-    /// `end`. `because`: what an action of the application at this end follows.
+    /// `end`. `because`: the event or step that an action of the application there follows.
     pub(crate) fn end_unit(
         &mut self,
         kind: UnitKind,

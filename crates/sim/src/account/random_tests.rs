@@ -15,7 +15,7 @@ use crate::run::{Manner, carry_out};
 
 const MS: u64 = 1_000_000;
 
-/// What is drawn in addition to the network.
+/// Random choices in addition to the network.
 #[derive(Clone, Debug)]
 struct Draw {
     choices: [Index; 6],
@@ -274,7 +274,7 @@ fn made(run: &Run, trace: bool, all_steps: bool) -> RunRecord {
     carry_out(&run, manner, &mut Silent).expect("it can be carried out")
 }
 
-/// The law of the account, and the record without what only a traced run has.
+/// The law of the account, and the rest of the record without the additions of a trace.
 fn law_and_rest(mut record: RunRecord) -> (netstudy_records::Check, RunRecord) {
     let law = record.checks.pop().expect("the law comes last");
     record.samples.time.clear();

@@ -1,4 +1,4 @@
-//! What applications do between events: steps of jobs, such as page elements or transfers.
+//! The steps of the jobs of applications, such as page elements or transfers.
 
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;

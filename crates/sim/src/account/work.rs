@@ -63,7 +63,7 @@ impl CpuWork {
 #[derive(Clone, Copy, Debug)]
 struct PendingCall {
     job: Job,
-    /// What led to the call.
+    /// The node that led to the call.
     arrival: NodeId,
     /// When it ends, as far as it is known.
     done: Time,
@@ -292,7 +292,7 @@ impl Trace {
     ) {
         let came = self.jobs[job.index()];
         self.serve(host, Device::Disk, came, written);
-        // Until it has room, the disk writes what is in its cache.
+        // Until it has room, the disk writes from its cache.
         let [queue, disk] = Device::Disk.places().map(|place| self.at_work(host, place));
         let writing = self.spend(came, disk, room);
         let has_room = self.wait(came, queue, room, writing);

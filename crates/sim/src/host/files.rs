@@ -207,7 +207,7 @@ pub(crate) struct Carrier {
     room_bytes: u64,
     job: Job,
     trace: MaybeTrace,
-    /// What the carrier does, in the trace.
+    /// The job of the carrier in the trace.
     steps: TracedJob,
     /// For the current piece: when it is done, and its number of bytes.
     piece: Option<(Time, u64)>,
@@ -242,7 +242,7 @@ impl Carrier {
         }
     }
 
-    /// What the carrier does, in the trace.
+    /// The job of the carrier in the trace.
     pub(crate) const fn steps(&self) -> TracedJob {
         self.steps
     }

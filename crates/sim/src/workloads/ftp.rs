@@ -62,11 +62,11 @@ impl ControlText {
     }
 }
 
-/// What an end of a flow is made of.
+/// The parts of an end of a flow.
 pub(super) struct FlowParts {
     pub(super) text: ControlText,
     pub(super) carrier: Carrier,
-    /// What the session does, in the trace.
+    /// The job of the session in the trace.
     pub(super) session: Job,
 }
 
@@ -211,7 +211,7 @@ impl ClientHost {
 }
 
 impl ClientFlow {
-    /// The carrier acts next, because of what the session has done.
+    /// The carrier acts next, after the last step of the session.
     fn instruct_carrier(&self, trace: &MaybeTrace) {
         if let Some(mut trace) = trace.get() {
             trace.follow(self.carrier.steps(), self.session);
@@ -446,7 +446,7 @@ impl ServerHost {
 }
 
 impl Session {
-    /// The carrier acts next, because of what the session has done.
+    /// The carrier acts next, after the last step of the session.
     fn instruct_carrier(&self, trace: &MaybeTrace) {
         if let Some(mut trace) = trace.get() {
             trace.follow(self.carrier.steps(), self.steps);

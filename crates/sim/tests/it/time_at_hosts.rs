@@ -228,7 +228,7 @@ fn a_paused_frame_waits_until_the_frames_before_it_have_left_the_switch() {
     let request_ps = 10 * wire_ps(0) + 11 * wire_ps(64) + 2 * LINK_PS;
     let whole_ps = request_ps + resumed_ps + fast + slow + 2 * LINK_PS;
     assert_eq!(account(&record, JOURNEY).whole_ps, whole_ps);
-    // What limits is the link to the client.
+    // The link to the client is the limit.
     assert_eq!(at_place(&record, CAUSE, Place::Pause), 0);
     let to_client = |account: &TimeAccount, row: usize| {
         account.place[row] == Place::Serialization

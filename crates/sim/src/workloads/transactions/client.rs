@@ -18,13 +18,13 @@ struct Asked {
     first_byte: Option<Time>,
 }
 
-/// What the trace follows of the users of a generator.
+/// The users of a generator in the trace.
 pub(super) struct TracedUsers {
     pub(super) trace: MaybeTrace,
     pub(super) jobs: Vec<Job>,
-    /// The connection of the first user, among those of the workload.
+    /// The number of the first user's connection in the workload.
     pub(super) first_connection: usize,
-    /// What users wait for between transactions.
+    /// The kind of wait between transactions.
     pub(super) wait: Wait,
 }
 

@@ -261,7 +261,7 @@ impl Tiers<'_> {
         Ok(Box::new(Server::new(element, stations, times, threads, backend, traced)))
     }
 
-    /// What the trace follows of an application at the host of a member.
+    /// An application in the trace, at the host of a member.
     fn traced(&self, member: usize, jobs: Vec<Job>) -> Traced {
         Traced { trace: self.wiring.trace.clone(), host: self.wiring.node_of(member), jobs }
     }

@@ -63,7 +63,7 @@ impl Timed {
     }
 }
 
-/// What the trace follows of an application, if there is a trace: the jobs that it works on.
+/// An application in the trace, with the jobs that it works on.
 pub(super) struct Traced {
     pub(super) trace: MaybeTrace,
     /// The node of the host.

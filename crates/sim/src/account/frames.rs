@@ -24,7 +24,11 @@ pub(crate) struct Wire {
     pub(super) pauses: bool,
     /// The last pause: from, until.
     pub(super) paused: Span,
+<<<<<<< HEAD
     /// The node at the end of the last pause, if a PAUSE frame ended it.
+=======
+    /// The arrival of the PAUSE frame that ended the last pause, if one did.
+>>>>>>> kr
     pub(super) resumed_by: NodeId,
     /// The arrivals of the PAUSE frames on the way to the device.
     pub(super) on_the_way: VecDeque<NodeId>,
@@ -182,8 +186,8 @@ impl Trace {
     /// The packet in `slot` stays inside of the host, and leaves TCP's side of the path at `departs`.
     pub(crate) fn stay(&mut self, interface: usize, slot: usize, departs: Time) {
         let site = Site::Node(self.receivers[interface].host);
-        let spot = Spot { place: Place::HostLatency, site };
-        self.packets[slot] = self.spend(self.packets[slot], spot, departs);
+        let latency = Spot { place: Place::HostLatency, site };
+        self.packets[slot] = self.spend(self.packets[slot], latency, departs);
     }
 
     /// An interface receives the packet in `slot`, which reaches TCP at `at`. `before` and `after`:
@@ -199,9 +203,9 @@ impl Trace {
         let at_host = |place| Spot { place, site: Site::Node(host) };
         let mut node = self.packets[slot];
         if let Some(wire) = wire {
-            let spot = Spot { place: Place::PacketRateReceiving, site: Site::Link(wire) };
-            node = self.wait(node, spot, before.taken_in_at.min(after.taken_in_at), taken_in);
-            node = self.spend(node, spot, after.taken_in_at);
+            let rate = Spot { place: Place::PacketRateReceiving, site: Site::Link(wire) };
+            node = self.wait(node, rate, before.taken_in_at.min(after.taken_in_at), taken_in);
+            node = self.spend(node, rate, after.taken_in_at);
             self.receivers[interface].taken_in = node;
         }
         if let Some(delay) = interrupt_delay {

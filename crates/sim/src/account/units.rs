@@ -102,11 +102,10 @@ impl Kept {
         Unit { whole_ps: place.whole_ps, connection: 0, parts }
     }
 
-    /// The sums over the units from this share of all to that one, by their times; at least one.
-    fn between(&self, sorted: &[Place], from: f64, to: f64) -> Sums {
-        let count = sorted.len() as f64;
-        let last = (count * to).ceil() as usize;
-        let first = ((count * from).floor() as usize).min(last.saturating_sub(1));
+    /// The sums over the units between these percentages of all, by their times; at least one.
+    fn between(&self, sorted: &[Place], from_pct: usize, to_pct: usize) -> Sums {
+        let last = (sorted.len() * to_pct).div_ceil(100);
+        let first = (sorted.len() * from_pct / 100).min(last.saturating_sub(1));
         let mut sums = Sums::default();
         for place in &sorted[first..last] {
             sums.add(&self.unit(place));
@@ -176,8 +175,8 @@ impl Units {
         let mut sorted = self.kept.units.clone();
         sorted.sort_by_key(|place| place.whole_ps);
         let mut found = vec![
-            (TimeGroup::Middle, self.kept.between(&sorted, 0.45, 0.55), None),
-            (TimeGroup::Slowest, self.kept.between(&sorted, 0.98, 1.0), None),
+            (TimeGroup::Middle, self.kept.between(&sorted, 45, 55), None),
+            (TimeGroup::Slowest, self.kept.between(&sorted, 98, 100), None),
             (TimeGroup::MedianMember, self.median_members, None),
         ];
         if let Some((number, unit)) = self.worst {

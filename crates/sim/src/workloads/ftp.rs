@@ -62,11 +62,19 @@ impl ControlText {
     }
 }
 
+<<<<<<< HEAD
 /// The components of an end of a flow.
 pub(super) struct FlowParts {
     pub(super) text: ControlText,
     pub(super) carrier: Carrier,
     /// The session's job in the trace.
+=======
+/// The parts of an end of a flow.
+pub(super) struct FlowParts {
+    pub(super) text: ControlText,
+    pub(super) carrier: Carrier,
+    /// The job of the session in the trace.
+>>>>>>> kr
     pub(super) session: Job,
 }
 
@@ -211,7 +219,7 @@ impl ClientHost {
 }
 
 impl ClientFlow {
-    /// The carrier acts next, because of what the session has done.
+    /// The carrier acts next, after the last step of the session.
     fn instruct_carrier(&self, trace: &MaybeTrace) {
         if let Some(mut trace) = trace.get() {
             trace.follow(self.carrier.steps(), self.session);
@@ -446,7 +454,7 @@ impl ServerHost {
 }
 
 impl Session {
-    /// The carrier acts next, because of what the session has done.
+    /// The carrier acts next, after the last step of the session.
     fn instruct_carrier(&self, trace: &MaybeTrace) {
         if let Some(mut trace) = trace.get() {
             trace.follow(self.carrier.steps(), self.steps);

@@ -63,7 +63,7 @@ impl Timed {
     }
 }
 
-/// The jobs that an application works on, for the trace, if there is one.
+/// An application in the trace, with the jobs that it works on.
 pub(super) struct Traced {
     pub(super) trace: MaybeTrace,
     /// The node of the host.

@@ -24,11 +24,7 @@ pub(crate) struct Wire {
     pub(super) pauses: bool,
     /// The last pause: from, until.
     pub(super) paused: Span,
-<<<<<<< HEAD
-    /// The node at the end of the last pause, if a PAUSE frame ended it.
-=======
     /// The arrival of the PAUSE frame that ended the last pause, if one did.
->>>>>>> kr
     pub(super) resumed_by: NodeId,
     /// The arrivals of the PAUSE frames on the way to the device.
     pub(super) on_the_way: VecDeque<NodeId>,

@@ -11,13 +11,8 @@
 //!
 //! The modules: [`frames`] follows a frame through devices, [`stepped`] through devices that are
 //! simulated step by step, [`work`] follows packets and calls through the stations of a host,
-<<<<<<< HEAD
 //! [`steps`] follows the jobs of applications, [`ends`] notes why TCP sends and for which timers it
 //! waits, [`walk`] divides the time of a unit, [`units`] adds up groups of units.
-=======
-//! [`steps`] the jobs of applications, [`ends`] notes why TCP sends and for which timers it waits,
-//! [`walk`] divides the time of a unit, [`units`] adds up groups of units.
->>>>>>> kr
 
 mod arena;
 mod ends;
@@ -164,12 +159,8 @@ impl Trace {
     // ---- units of work
 
     /// A unit of work of this kind, which began at `start`, has ended with the last byte of the end
-<<<<<<< HEAD
     /// `end`. `because`: the event that an action of the
     /// application at this end follows.
-=======
-    /// `end`. `because`: the event or step that an action of the application there follows.
->>>>>>> kr
     pub(crate) fn end_unit(
         &mut self,
         kind: UnitKind,

@@ -15,11 +15,7 @@ use crate::run::{Manner, carry_out};
 
 const MS: u64 = 1_000_000;
 
-<<<<<<< HEAD
-/// The choices that are drawn in addition to the network.
-=======
 /// Random choices in addition to the network.
->>>>>>> kr
 #[derive(Clone, Debug)]
 struct Draw {
     choices: [Index; 6],
@@ -278,11 +274,7 @@ fn made(run: &Run, trace: bool, all_steps: bool) -> RunRecord {
     carry_out(&run, manner, &mut Silent).expect("it can be carried out")
 }
 
-<<<<<<< HEAD
-/// The law of the account, and the record without the samples of traced runs.
-=======
 /// The law of the account, and the rest of the record without the additions of a trace.
->>>>>>> kr
 fn law_and_rest(mut record: RunRecord) -> (netstudy_records::Check, RunRecord) {
     let law = record.checks.pop().expect("the law comes last");
     record.samples.time.clear();

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-//! The steps of applications between events: of jobs, such as page elements or transfers.
-=======
 //! The steps of the jobs of applications, such as page elements or transfers.
->>>>>>> kr
 
 use std::cell::{RefCell, RefMut};
 use std::rc::Rc;

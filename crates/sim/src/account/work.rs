@@ -292,11 +292,7 @@ impl Trace {
     ) {
         let came = self.jobs[job.index()];
         self.serve(host, Device::Disk, came, written);
-<<<<<<< HEAD
-        // Until it has room, the disk writes the content of its cache.
-=======
         // Until it has room, the disk writes from its cache.
->>>>>>> kr
         let [queue, disk] = Device::Disk.places().map(|place| self.at_work(host, place));
         let writing = self.spend(came, disk, room);
         let has_room = self.wait(came, queue, room, writing);

@@ -207,11 +207,7 @@ pub(crate) struct Carrier {
     room_bytes: u64,
     job: Job,
     trace: MaybeTrace,
-<<<<<<< HEAD
-    /// The carrier's job in the trace.
-=======
     /// The job of the carrier in the trace.
->>>>>>> kr
     steps: TracedJob,
     /// For the current piece: when it is done, and its number of bytes.
     piece: Option<(Time, u64)>,
@@ -246,11 +242,7 @@ impl Carrier {
         }
     }
 
-<<<<<<< HEAD
-    /// The carrier's job in the trace.
-=======
     /// The job of the carrier in the trace.
->>>>>>> kr
     pub(crate) const fn steps(&self) -> TracedJob {
         self.steps
     }

@@ -62,19 +62,11 @@ impl ControlText {
     }
 }
 
-<<<<<<< HEAD
-/// The components of an end of a flow.
-pub(super) struct FlowParts {
-    pub(super) text: ControlText,
-    pub(super) carrier: Carrier,
-    /// The session's job in the trace.
-=======
 /// The parts of an end of a flow.
 pub(super) struct FlowParts {
     pub(super) text: ControlText,
     pub(super) carrier: Carrier,
     /// The job of the session in the trace.
->>>>>>> kr
     pub(super) session: Job,
 }
 

@@ -21,7 +21,7 @@ const MS_PS: u64 = 1_000_000_000;
 
 type Part = (Reason, Place, String, String);
 
-fn account<'a>(record: &'a RunRecord, view: TimeView, group: TimeGroup) -> &'a TimeAccount {
+fn account(record: &RunRecord, view: TimeView, group: TimeGroup) -> &TimeAccount {
     let mut all = record.samples.time.iter();
     all.find(|one| one.view == view && one.group == group).expect("the run was traced")
 }

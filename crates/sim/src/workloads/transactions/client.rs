@@ -18,15 +18,6 @@ struct Asked {
     first_byte: Option<Time>,
 }
 
-<<<<<<< HEAD
-/// The jobs of a generator's users in the trace.
-pub(super) struct TracedUsers {
-    pub(super) trace: MaybeTrace,
-    pub(super) jobs: Vec<Job>,
-    /// The connection of the first user, as its number in the workload.
-    pub(super) first_connection: usize,
-    /// The reason of users' waits between transactions.
-=======
 /// The users of a generator in the trace.
 pub(super) struct TracedUsers {
     pub(super) trace: MaybeTrace,
@@ -34,7 +25,6 @@ pub(super) struct TracedUsers {
     /// The number of the first user's connection in the workload.
     pub(super) first_connection: usize,
     /// The kind of wait between transactions.
->>>>>>> kr
     pub(super) wait: Wait,
 }
 

@@ -261,11 +261,7 @@ impl Tiers<'_> {
         Ok(Box::new(Server::new(element, stations, times, threads, backend, traced)))
     }
 
-<<<<<<< HEAD
-    /// The jobs of an application at the host of a member, for the trace.
-=======
     /// An application in the trace, at the host of a member.
->>>>>>> kr
     fn traced(&self, member: usize, jobs: Vec<Job>) -> Traced {
         Traced { trace: self.wiring.trace.clone(), host: self.wiring.node_of(member), jobs }
     }

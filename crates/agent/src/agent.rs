@@ -6,6 +6,7 @@ use netstudy_records::{AgentPlan, AgentRecord, AgentRecordSchema, Endpoint};
 
 use crate::control::Events;
 use crate::output::Output;
+use crate::scheduling::Scheduling;
 use crate::tallies::Tallies;
 
 /// Everything that the traffic thread works with: the plan, the output, events and counters.
@@ -14,6 +15,7 @@ pub(crate) struct Agent<'a> {
     pub(crate) output: Arc<Output>,
     pub(crate) events: Arc<Events>,
     pub(crate) tallies: Arc<Tallies>,
+    pub(crate) scheduling: Arc<Scheduling>,
 }
 
 impl Agent<'_> {

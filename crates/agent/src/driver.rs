@@ -10,7 +10,7 @@ use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
-use netstudy_records::ConnectionPlan;
+use netstudy_records::{ConnectionPlan, Taken};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Action, Application, Owed};
 use nix::errno::Errno;
@@ -28,6 +28,7 @@ use crate::failure::Failure;
 use crate::greeting::{self, WELCOME};
 use crate::lateness::Lateness;
 use crate::progress::Progress;
+use crate::readings::Reading;
 use crate::recorder::{ConnectionBytes, Recorder};
 use crate::seconds::Seconds;
 use crate::socket;
@@ -182,9 +183,7 @@ impl<'a> Driver<'a> {
             Action::Open { connection } => self.open(connection, now)?,
             Action::Write { connection, bytes } => {
                 self.recorder.wrote(connection, due, now);
-                if self.recorder.wants_losses(connection) {
-                    self.tell_losses(connection)?;
-                }
+                self.take_reading(connection, Taken::BeforeResponses)?;
                 // If this end already waits for the peer, a new request must not restart the time
                 // of its silence.
                 let is_waited_for = self.is_waited_for(connection);
@@ -269,10 +268,13 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    fn tell_losses(&mut self, connection: u32) -> Result<(), Failure> {
-        let stream = self.connections[connection as usize].stream();
-        let losses = tcp_info::losses(stream).map_err(Failure::run("reading TCP_INFO"))?;
-        self.recorder.lost(losses);
+    /// Reads a connection if the recording wants that at such moments.
+    fn take_reading(&mut self, connection: u32, moment: Taken) -> Result<(), Failure> {
+        if self.recorder.wants_readings(connection, moment) {
+            let stream = self.connections[connection as usize].stream();
+            let values = tcp_info::values(stream).map_err(Failure::run("reading TCP_INFO"))?;
+            self.recorder.read(connection, Reading::now(values, &self.agent.scheduling));
+        }
         Ok(())
     }
 
@@ -480,6 +482,7 @@ impl<'a> Driver<'a> {
                 self.application.received(now, number, before, total);
                 if self.recorder.wants_ends() && self.owed(number).is_none() {
                     self.recorder.answered(number, now);
+                    self.take_reading(number, Taken::AtLastBytes)?;
                 }
             }
             Ok(Read::End) => return self.end(number, now),
@@ -613,12 +616,11 @@ impl<'a> Driver<'a> {
     }
 
     fn write_records(mut self) -> Result<(), Failure> {
-        // Losses are normally read when the next message is written. The last message has no
-        // successor, so its losses are read here.
+        // A server reads its connection when it writes the next message. The last message has no
+        // successor, so the connection is read here.
         for number in 0..self.connections.len() as u32 {
-            let is_open = self.connections[number as usize].state != State::Absent;
-            if is_open && self.recorder.wants_losses(number) {
-                self.tell_losses(number)?;
+            if self.connections[number as usize].state != State::Absent {
+                self.take_reading(number, Taken::BeforeResponses)?;
             }
         }
         if self.end_of_second() != Time::NEVER {

@@ -24,12 +24,15 @@ mod output;
 mod pattern;
 mod plan;
 mod progress;
+mod readings;
 mod recorder;
 mod sampling;
+mod scheduling;
 mod seconds;
 mod socket;
 mod tallies;
 mod tcp_info;
+mod watch;
 mod workloads;
 
 use std::sync::Arc;
@@ -45,7 +48,9 @@ use crate::control::Control;
 use crate::input::Lines;
 use crate::output::Output;
 use crate::sampling::Snapshots;
+use crate::scheduling::Scheduling;
 use crate::tallies::{SeriesSampler, Tallies};
+use crate::watch::Watch;
 use crate::workloads::role::Task;
 
 /// Runs the plan that is read from standard input, and writes records to standard output.
@@ -74,17 +79,32 @@ fn carry_out(output: &Arc<Output>) -> Result<(), Failure> {
     tcp_info::check_kernel()?;
     clock::make_sleeps_exact().map_err(Failure::run("PR_SET_TIMERSLACK"))?;
     let tallies = Arc::new(Tallies::default());
-    let snapshots = Snapshots::new(&plan.instruments, Arc::clone(&tallies), task.uses_files());
+    let scheduling = Arc::new(Scheduling::default());
+    let snapshots = Snapshots::new(
+        &plan.instruments,
+        Arc::clone(&tallies),
+        Arc::clone(&scheduling),
+        task.uses_files(),
+    );
     let events = Control::start(lines, plan.time_limit_ms, Arc::clone(output), snapshots)?;
     let sampler = sampling::start(&plan)?;
     let series = start_series(&plan, &tallies)?;
-    let agent = Agent { plan: &plan, output: Arc::clone(output), events, tallies };
+    let watch = start_watch(&plan, &tallies, &scheduling)?;
+    let _counted = scheduling.count();
+    let agent = Agent {
+        plan: &plan,
+        output: Arc::clone(output),
+        events,
+        tallies,
+        scheduling: Arc::clone(&scheduling),
+    };
     match task {
         Task::Application(application) => driver::run(&agent, application, workload_connections)?,
         Task::Ftp(task) => ftp::run(&agent, &task)?,
         Task::Http(task) => http::run(&agent, *task)?,
     }
-    for record in series.map(SeriesSampler::stop).into_iter().flatten() {
+    let watched = watch.map(Watch::stop).into_iter().flatten();
+    for record in series.map(SeriesSampler::stop).into_iter().flatten().chain(watched) {
         output.write(&record)?;
     }
     if let Some(sampler) = sampler {
@@ -100,6 +120,19 @@ fn start_series(
 ) -> Result<Option<SeriesSampler>, Failure> {
     let Some(interval_ms) = plan.instruments.connections_interval_ms else { return Ok(None) };
     SeriesSampler::start(Arc::clone(tallies), Duration::from_millis(interval_ms))
+        .map(Some)
+        .map_err(Failure::run("starting a thread"))
+}
+
+/// Looks at connections at the interval of the plan; none if the plan has no interval.
+fn start_watch(
+    plan: &AgentPlan,
+    tallies: &Arc<Tallies>,
+    scheduling: &Arc<Scheduling>,
+) -> Result<Option<Watch>, Failure> {
+    let Some(interval_ms) = plan.instruments.looks_interval_ms else { return Ok(None) };
+    let interval = Duration::from_millis(interval_ms);
+    Watch::start(Arc::clone(tallies), Arc::clone(scheduling), interval)
         .map(Some)
         .map_err(Failure::run("starting a thread"))
 }

@@ -34,6 +34,7 @@ fn check(plan: AgentPlan) -> Result<Checked, String> {
         "instruments.connections_interval_ms",
         interval_ms(instruments.connections_interval_ms),
     )?;
+    positive("instruments.looks_interval_ms", interval_ms(instruments.looks_interval_ms))?;
     let workload_connections = workload_connections(&plan)?;
     let role = workloads::of(&plan.workload);
     role.check(workload_connections as usize)?;

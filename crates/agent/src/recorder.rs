@@ -1,13 +1,15 @@
 //! Records the traffic of a run, and reports its progress.
 
-use netstudy_records::{AgentPlan, AgentRecord, Answers, InTime, PhaseKind, ProbePlan, RequestsOf};
+use netstudy_records::{
+    AgentPlan, AgentRecord, Answers, InTime, PhaseKind, ProbePlan, RequestsOf, Taken,
+};
 use netstudy_units::Time;
 use netstudy_workload::Sample;
 
 use crate::answers::{note_answer, response_times};
 use crate::clock::Clock;
+use crate::readings::Reading;
 use crate::tallies::Carried;
-use crate::tcp_info::Losses;
 use crate::workloads;
 use crate::workloads::recording::Recording;
 
@@ -121,15 +123,14 @@ impl Recorder {
         }
     }
 
-    /// Whether [`Self::lost`] must be called with the losses of this connection: whenever a message
-    /// is written, and at the end.
-    pub(crate) fn wants_losses(&self, connection: u32) -> bool {
-        self.is_workloads(connection) && self.recording.wants_losses()
+    /// Whether [`Self::read`] must be called with readings of this connection at such moments.
+    pub(crate) fn wants_readings(&self, connection: u32, taken: Taken) -> bool {
+        self.is_workloads(connection) && self.recording.wants_readings() == Some(taken)
     }
 
-    /// Records the losses of a server's connection so far.
-    pub(crate) fn lost(&mut self, losses: Losses) {
-        self.recording.lost(losses);
+    /// Records a reading of a connection.
+    pub(crate) fn read(&mut self, connection: u32, reading: Reading) {
+        self.recording.read(connection, reading);
     }
 
     /// Records that the kernel has accepted all bytes written so far.

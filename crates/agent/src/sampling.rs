@@ -10,6 +10,7 @@ use netstudy_records::{AgentPlan, AgentRecord, InstrumentPlan, Snapshot};
 use nix::sys::resource::{UsageWho, getrusage};
 
 use crate::failure::Failure;
+use crate::scheduling::Scheduling;
 use crate::tallies::Tallies;
 
 /// The sources to read: all sources of the kernel, but only the interfaces that the plan lists.
@@ -22,13 +23,19 @@ fn sources(plan: &InstrumentPlan) -> Sources {
 pub(crate) struct Snapshots {
     host: Probe,
     connections: Arc<Tallies>,
+    scheduling: Arc<Scheduling>,
     /// True: the disk I/O of this process is counted too.
     own_files: bool,
 }
 
 impl Snapshots {
-    pub(crate) fn new(plan: &InstrumentPlan, connections: Arc<Tallies>, own_files: bool) -> Self {
-        Self { host: Probe::open(sources(plan)), connections, own_files }
+    pub(crate) fn new(
+        plan: &InstrumentPlan,
+        connections: Arc<Tallies>,
+        scheduling: Arc<Scheduling>,
+        own_files: bool,
+    ) -> Self {
+        Self { host: Probe::open(sources(plan)), connections, scheduling, own_files }
     }
 
     /// Reads all counters now, as the snapshot `name`.
@@ -40,6 +47,9 @@ impl Snapshots {
         missing.extend(of_host.map(|(source, why)| (source.to_string(), why.clone())));
         let mut counters = taken.counters();
         counters.append(&mut taken.cpu_busy_ns());
+        if let Some(waited_ns) = self.scheduling.spent().waited_ns {
+            counters.insert("process_waited_ns".to_owned(), waited_ns);
+        }
         if self.own_files {
             add_own_files(&mut counters, &mut missing);
         }

@@ -60,7 +60,7 @@ pub(crate) trait Tallied: Debug + Send + Sync {
     fn bytes(&self) -> [u64; 2];
 
     /// Values in the order of [`tcp_info::NAMES`]; none: the kernel does not return them.
-    fn values(&self) -> Option<[u64; tcp_info::NAMES.len()]>;
+    fn values(&self) -> Option<tcp_info::Values>;
 
     /// All counters. If the kernel does not return its counters, adds the reason to `missing`.
     fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters;
@@ -104,7 +104,8 @@ impl Tallies {
         self.http.get().map(|tally| tally.bytes())
     }
 
-    fn all(&self) -> Vec<Arc<dyn Tallied>> {
+    /// The connections opened so far.
+    pub(crate) fn all(&self) -> Vec<Arc<dyn Tallied>> {
         self.connections.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -129,7 +130,7 @@ impl Tallied for Tally {
         [&self.received, &self.sent].map(|bytes| bytes.load(Ordering::Relaxed))
     }
 
-    fn values(&self) -> Option<[u64; tcp_info::NAMES.len()]> {
+    fn values(&self) -> Option<tcp_info::Values> {
         tcp_info::values(&self.stream).ok()
     }
 
@@ -156,7 +157,7 @@ pub(crate) struct SeriesSampler {
 struct Series {
     at_ns: Vec<u64>,
     bytes: Vec<[u64; 2]>,
-    values: Vec<[u64; tcp_info::NAMES.len()]>,
+    values: Vec<tcp_info::Values>,
 }
 
 impl SeriesSampler {

@@ -26,14 +26,14 @@ getsockopt_impl!(Head, libc::IPPROTO_TCP, libc::TCP_INFO, HeadBytes, sockopt::Ge
 const KERNEL_MIN: (u32, u32) = (6, 7);
 
 /// The first `STATES` names in [`NAMES`] are gauges; the others are counters.
-pub(crate) const STATES: usize = 7;
+pub(crate) const STATES: usize = 9;
 
 /// The last `TIMES` names in [`NAMES`] say how long the connection had something to send, and for
 /// how much of that time a buffer limited it. The kernel counts them in jiffies.
 pub(crate) const TIMES: usize = 3;
 
 /// Pairs of a name in our records and the kernel's name without the prefix `tcpi_`.
-pub(crate) const NAMES: [(&str, &str); 15] = [
+pub(crate) const NAMES: [(&str, &str); 18] = [
     ("srtt_us", "rtt"),
     ("rttvar_us", "rttvar"),
     ("min_rtt_us", "min_rtt"),
@@ -41,11 +41,14 @@ pub(crate) const NAMES: [(&str, &str); 15] = [
     ("cwnd_segments", "snd_cwnd"),
     ("ssthresh_segments", "snd_ssthresh"),
     ("delivery_rate_bytes_per_s", "delivery_rate"),
+    ("unacked_segments", "unacked"),
+    ("peer_window_bytes", "snd_wnd"),
     ("retransmissions", "total_retrans"),
     ("timeouts", "total_rto"),
     ("tcp_bytes_sent", "bytes_sent"),
     ("tcp_bytes_acked", "bytes_acked"),
     ("tcp_bytes_received", "bytes_received"),
+    ("delivered_segments", "delivered"),
     ("busy_us", "busy_time"),
     ("peer_window_us", "rwnd_limited"),
     ("own_buffer_us", "sndbuf_limited"),
@@ -71,19 +74,13 @@ fn version(release: &str) -> Option<(u32, u32)> {
     Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
 }
 
-/// Counters of a connection's loss recovery since it was opened.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Losses {
-    /// Retransmitted segments.
-    pub(crate) retransmissions: u64,
-    /// How often the retransmission timer has expired. The kernel counts only up to 65,535.
-    pub(crate) timeouts: u64,
-}
+/// Values in the order of [`NAMES`].
+pub(crate) type Values = [u64; NAMES.len()];
 
-/// The losses of `connection` so far.
-pub(crate) fn losses(connection: &impl AsFd) -> Result<Losses, Errno> {
-    let info = read(connection)?;
-    Ok(Losses { retransmissions: told(&info, "total_retrans"), timeouts: told(&info, "total_rto") })
+/// The value with a name of [`NAMES`].
+pub(crate) fn value(values: &Values, name: &str) -> u64 {
+    let place = NAMES.iter().position(|(known, _)| *known == name);
+    values[place.unwrap_or_else(|| unreachable!("{name} is read"))]
 }
 
 /// How many bytes sent on `connection` have been acknowledged.
@@ -92,7 +89,7 @@ pub(crate) fn bytes_acknowledged(connection: &impl AsFd) -> Result<u64, Errno> {
 }
 
 /// Values in the order of [`NAMES`].
-pub(crate) fn values(connection: &impl AsFd) -> Result<[u64; NAMES.len()], Errno> {
+pub(crate) fn values(connection: &impl AsFd) -> Result<Values, Errno> {
     let info = read(connection)?;
     Ok(NAMES.map(|(_, field)| told(&info, field)))
 }
@@ -103,7 +100,7 @@ pub(crate) fn by_name(connection: &impl AsFd) -> Result<BTreeMap<String, u64>, E
 }
 
 /// Maps values in the order of [`NAMES`] to their names.
-pub(crate) fn named(values: [u64; NAMES.len()]) -> BTreeMap<String, u64> {
+pub(crate) fn named(values: Values) -> BTreeMap<String, u64> {
     NAMES.iter().map(|(name, _)| (*name).to_owned()).zip(values).collect()
 }
 
@@ -147,7 +144,8 @@ mod tests {
         check_kernel().expect("tests run on a later kernel");
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let stream = TcpStream::connect(listener.local_addr().expect("an address"));
-        assert_eq!(losses(&stream.expect("a connection")), Ok(Losses::default()));
+        let told = by_name(&stream.expect("a connection")).expect("it tells");
+        assert_eq!([told["retransmissions"], told["timeouts"]], [0, 0]);
     }
 
     #[test]

@@ -154,7 +154,8 @@ async fn obey(
         let record = match command {
             BrokerageCommand::Stop {} => return output.write(&BrokerageRecord::End {}),
             BrokerageCommand::Snapshot { name } => {
-                BrokerageRecord::Snapshot { name, at_ns: now_ns(), counters: server.counters() }
+                let counters = server.counters().await;
+                BrokerageRecord::Snapshot { name, at_ns: now_ns(), counters }
             }
             BrokerageCommand::Load {} => {
                 let load = Job::Load(plan.population.clone());

@@ -83,6 +83,9 @@ impl Collector {
 }
 
 /// Readings of a file of /proc.
+/// Names of the numbers that this crate itself reads of processes.
+const SPENT: &[&str] = &["nanoseconds", "waited"];
+
 pub(crate) fn of_text(
     source: Source,
     text: &str,
@@ -93,7 +96,7 @@ pub(crate) fn of_text(
         Source::Snmp | Source::Netstat => collector.whole(&mib::parse(text)?),
         Source::Process => collector.whole(&process::parse(text)?),
         Source::ProcessClock | Source::Processes => {
-            collector.whole(&Columns::of_words(&["nanoseconds"], text.split_ascii_whitespace())?)
+            collector.whole(&Columns::of_words(SPENT, text.split_ascii_whitespace())?)
         }
         Source::Pressure => collector.whole(&pressure::parse(text)?),
         Source::Memory | Source::Paging => collector.whole(&key_values::parse(text)?),

@@ -141,6 +141,10 @@ pub struct InstrumentPlan {
     pub connections_interval_ms: Option<u64>,
     /// Network interfaces of the host.
     pub interfaces: Vec<String>,
+    /// Time between two looks at each connection that sends, by which waits for timers are found
+    /// and [`AgentRecord::Readings`] taken; none: there are no looks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub looks_interval_ms: Option<u64>,
     /// Also count the CPU time of all processes in the host's network namespace: its applications
     /// and the agent.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -404,6 +408,30 @@ pub struct TransactionClient {
     pub measure: Until,
 }
 
+/// When readings of a connection were taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Taken {
+    /// By a server: before each response, and at the end.
+    BeforeResponses,
+    /// By a client: at the last byte of each response.
+    AtLastBytes,
+    /// At an interval. Of many readings, every second one is left out, and again.
+    AtIntervals,
+}
+
+/// What ended a wait of a sender.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitEnd {
+    /// The retransmission timer fired.
+    Timeout,
+    /// A segment was retransmitted without a timeout: a tail loss probe, or a loss that RACK found.
+    Retransmission,
+    /// An acknowledgment arrived, or new data were sent.
+    Progress,
+}
+
 /// Who knows the requests of each operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -603,11 +631,6 @@ pub enum AgentRecord {
         begun_ns: Vec<u64>,
         /// When the last byte of the response was handed to the kernel.
         answered_ns: Vec<u64>,
-        /// Number of segments that were retransmitted before each response began; the last value is
-        /// the number at the end (`tcpi_total_retrans`).
-        retransmissions: Vec<u64>,
-        /// Number of retransmission timeouts before the same times (`tcpi_total_rto`).
-        timeouts: Vec<u64>,
     },
     /// Transfers of the measuring phase, in the order in which they ended.
     Transfers {
@@ -763,6 +786,43 @@ pub enum AgentRecord {
         /// Values by name, one per sample. The names are those of [`ConnectionCounters::tcp`].
         values: BTreeMap<String, Vec<u64>>,
     },
+    /// Readings of a connection, and of the CPU time of the agent.
+    Readings {
+        /// Its number.
+        connection: u32,
+        /// When they were taken.
+        taken: Taken,
+        /// The times.
+        at_ns: Vec<u64>,
+        /// CPU time of the agent until then, all its threads included.
+        cpu_ns: Vec<u64>,
+        /// Time in which threads of the agent that carry traffic waited for a CPU until then; none:
+        /// the kernel does not count it (`CONFIG_SCHED_INFO`).
+        waited_ns: Option<Vec<u64>>,
+        /// Values by name, one per reading. The names are those of [`ConnectionCounters::tcp`].
+        values: BTreeMap<String, Vec<u64>>,
+    },
+    /// Times in which a connection had data outstanding, but at two looks or more had neither sent
+    /// anything nor heard of an arrival: it waited for an acknowledgment or for a timer. One row per
+    /// wait.
+    Waits {
+        /// Its number.
+        connection: u32,
+        /// The last look before the wait: the wait began later.
+        before_ns: Vec<u64>,
+        /// The first look at which nothing moved any more.
+        from_ns: Vec<u64>,
+        /// The last look at which still nothing had moved.
+        to_ns: Vec<u64>,
+        /// The look after the wait: the wait ended earlier.
+        until_ns: Vec<u64>,
+        /// The longest usual round trip at the time: the smoothed one plus four deviations
+        /// (RFC 6298, 2.3). An acknowledgment may have been under way for so long; what is longer
+        /// was a wait for a timer.
+        round_trip_ns: Vec<u64>,
+        /// What ended the wait.
+        ended: Vec<WaitEnd>,
+    },
     /// Incoming connections that the agent rejected.
     Refused {
         /// Connections from, or to, an address that is not in the plan.
@@ -882,7 +942,7 @@ mod tests {
         let records: Vec<AgentRecord> = text.lines().map(assert_same).collect();
         let kinds: std::collections::HashSet<_> =
             records.iter().map(std::mem::discriminant).collect();
-        assert_eq!(kinds.len(), 21);
+        assert_eq!(kinds.len(), 23);
     }
 
     #[test]

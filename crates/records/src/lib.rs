@@ -20,8 +20,8 @@ mod transactions;
 pub use agent::{
     AgentPlan, AgentRecord, AgentRecordSchema, AgentSchema, AgentWorkload, Command,
     ConnectionCounters, ConnectionPlan, Deck, Endpoint, FilePlace, FileStore, FtpLogin, InTime,
-    InstrumentPlan, ProbePlan, RequestSchedule, RequestsOf, Snapshot, SocketOptions, Token,
-    TransactionClient, TransactionScript, TransferSize,
+    InstrumentPlan, ProbePlan, RequestSchedule, RequestsOf, Snapshot, SocketOptions, Taken, Token,
+    TransactionClient, TransactionScript, TransferSize, WaitEnd,
 };
 pub use brokerage_plan::{
     BrokerageCommand, BrokerageCounters, BrokerageDatabase, BrokeragePlan, BrokeragePlanSchema,

@@ -146,7 +146,7 @@ impl<'a> Client<'a> {
             recorder: Recorder::new(plan, flows.len() as u32, clock),
             flows,
             files,
-            carriers: Carriers::new()?,
+            carriers: Carriers::new(&agent.scheduling)?,
             random: Arc::new(random),
             clock,
             seconds: Seconds::of(plan),

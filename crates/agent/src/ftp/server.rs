@@ -138,7 +138,7 @@ impl<'a> Server<'a> {
             sessions: BTreeMap::new(),
             next_session: 0,
             files,
-            carriers: Carriers::new()?,
+            carriers: Carriers::new(&agent.scheduling)?,
             random: Arc::new(random),
             clock: Clock::new(),
             wrong_address: 0,

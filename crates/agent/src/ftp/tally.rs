@@ -9,10 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use netstudy_records::ConnectionCounters;
 
 use crate::tallies::{Carried, Tallied};
-use crate::tcp_info::{self, NAMES, STATES, TIMES};
-
-/// Values by [`NAMES`].
-type Values = [u64; NAMES.len()];
+use crate::tcp_info::{self, NAMES, STATES, TIMES, Values};
 
 /// A session with its byte counters, which count the data of files but not commands.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Incast: one client asks all servers at once, in iterations.
 
 use netstudy_random::Stream;
-use netstudy_records::{AgentPlan, AgentRecord, Jitter};
+use netstudy_records::{AgentPlan, AgentRecord, Jitter, Taken};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{Application, IncastConfig, IncastHost, Sample};
 
@@ -9,7 +9,7 @@ use super::recording::{Recording, Spans};
 use super::role::{Role, positive};
 use crate::application::{HOLD, beside};
 use crate::clock::Clock;
-use crate::tcp_info::Losses;
+use crate::readings::{self, Reading};
 
 /// Answers the requests of one client.
 pub(super) struct Server<'a> {
@@ -99,7 +99,8 @@ impl Role for Client<'_> {
 
     fn recording(&self, connections: u32) -> Box<dyn Recording> {
         let exchanges = (0..connections).map(|_| Exchanges::default()).collect();
-        Box::new(Iterations { spans: Spans::default(), exchanges })
+        let readings = vec![Vec::new(); connections as usize];
+        Box::new(Iterations { spans: Spans::default(), exchanges, readings })
     }
 }
 
@@ -120,6 +121,8 @@ fn config(servers: u32, block_bytes: u64, request_bytes: u64) -> IncastConfig {
 struct Iterations {
     spans: Spans,
     exchanges: Vec<Exchanges>,
+    /// Of each connection, warm-up included.
+    readings: Vec<Vec<Reading>>,
 }
 
 /// Times in one phase, in nanoseconds: when requests were sent to one server, and when responses
@@ -161,6 +164,14 @@ impl Recording for Iterations {
         }
     }
 
+    fn wants_readings(&self) -> Option<Taken> {
+        Some(Taken::AtLastBytes)
+    }
+
+    fn read(&mut self, connection: u32, reading: Reading) {
+        self.readings[connection as usize].push(reading);
+    }
+
     fn sample(&mut self, clock: Clock, sample: Sample, _over: Option<Time>) {
         let Sample::Iteration { started, ended } = sample else {
             unreachable!("the samples of an incast are iterations")
@@ -178,11 +189,14 @@ impl Recording for Iterations {
             first_byte_ns: own.first_byte,
             done_ns: own.done,
         });
-        std::iter::once(iterations).chain(requests).collect()
+        let readings = (0..)
+            .zip(&self.readings)
+            .map(|(connection, own)| readings::record(connection, Taken::AtLastBytes, own));
+        std::iter::once(iterations).chain(requests).chain(readings).collect()
     }
 }
 
-/// Records of a server: the requests that it has answered, and the losses of its connection.
+/// Records of a server: the requests that it has answered, and readings of its connection.
 #[derive(Default)]
 struct Served {
     /// When bytes last arrived.
@@ -190,8 +204,7 @@ struct Served {
     requested_ns: Vec<u64>,
     begun_ns: Vec<u64>,
     answered_ns: Vec<u64>,
-    retransmissions: Vec<u64>,
-    timeouts: Vec<u64>,
+    readings: Vec<Reading>,
 }
 
 impl Recording for Served {
@@ -200,13 +213,12 @@ impl Recording for Served {
         self.begun_ns.push(clock.as_ns(now));
     }
 
-    fn wants_losses(&self) -> bool {
-        true
+    fn wants_readings(&self) -> Option<Taken> {
+        Some(Taken::BeforeResponses)
     }
 
-    fn lost(&mut self, losses: Losses) {
-        self.retransmissions.push(losses.retransmissions);
-        self.timeouts.push(losses.timeouts);
+    fn read(&mut self, _connection: u32, reading: Reading) {
+        self.readings.push(reading);
     }
 
     fn flushed(&mut self, clock: Clock) {
@@ -218,12 +230,12 @@ impl Recording for Served {
     }
 
     fn into_records(self: Box<Self>) -> Vec<AgentRecord> {
-        vec![AgentRecord::Served {
+        let readings = readings::record(0, Taken::BeforeResponses, &self.readings);
+        let served = AgentRecord::Served {
             requested_ns: self.requested_ns,
             begun_ns: self.begun_ns,
             answered_ns: self.answered_ns,
-            retransmissions: self.retransmissions,
-            timeouts: self.timeouts,
-        }]
+        };
+        vec![served, readings]
     }
 }

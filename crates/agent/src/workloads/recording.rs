@@ -1,11 +1,11 @@
 //! Records of a role's traffic.
 
-use netstudy_records::AgentRecord;
+use netstudy_records::{AgentRecord, Taken};
 use netstudy_units::Time;
 use netstudy_workload::Sample;
 
 use crate::clock::Clock;
-use crate::tcp_info::Losses;
+use crate::readings::Reading;
 
 /// Records of a role's traffic. Called only for connections of the workload, not for those of the
 /// probe.
@@ -16,13 +16,13 @@ pub(crate) trait Recording {
     /// The application writes a message at `now` that was due at `due`.
     fn wrote(&mut self, _clock: Clock, _connection: u32, _due: Time, _now: Time) {}
 
-    /// Whether [`Self::lost`] must be called.
-    fn wants_losses(&self) -> bool {
-        false
+    /// When [`Self::read`] must be called.
+    fn wants_readings(&self) -> Option<Taken> {
+        None
     }
 
-    /// Losses of a connection so far.
-    fn lost(&mut self, _losses: Losses) {}
+    /// A reading of a connection.
+    fn read(&mut self, _connection: u32, _reading: Reading) {}
 
     /// The kernel has accepted all bytes written so far.
     fn flushed(&mut self, _clock: Clock) {}

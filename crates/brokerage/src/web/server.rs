@@ -86,10 +86,11 @@ impl Server {
     }
 
     /// All counters. Must be called in the runtime that serves.
-    pub(crate) fn counters(&self) -> BrokerageCounters {
+    pub(crate) async fn counters(&self) -> BrokerageCounters {
+        let database_active = self.pool.active().await;
         let threads = Handle::current().metrics();
         let busy = (0..threads.num_workers()).map(|one| threads.worker_total_busy_duration(one));
-        self.application.counters.read(self.sessions.count(), busy.sum())
+        self.application.counters.read(self.sessions.count(), busy.sum(), database_active)
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener) {

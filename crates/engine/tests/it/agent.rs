@@ -1,5 +1,6 @@
 //! Agents as their controller sees them: traffic over loopback addresses, each agent a process.
 
+use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::process::Command;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use netstudy_records::{
     AgentPlan, AgentRecord, AgentSchema, AgentWorkload, ConnectionCounters, ConnectionPlan,
     Direction, Endpoint, InstrumentPlan, Jitter, PhaseKind, ProbePlan, RequestSchedule, RequestsOf,
-    Snapshot, SocketOptions, Token, TransferSize, Until,
+    Snapshot, SocketOptions, Taken, Token, TransferSize, Until,
 };
 
 use crate::process::Agent;
@@ -197,21 +198,88 @@ fn a_thousand_iterations_arrive_whole_and_in_order() {
     }
     for server in servers {
         let records = server.stop();
-        let AgentRecord::Served {
-            requested_ns,
-            begun_ns,
-            answered_ns,
-            retransmissions,
-            timeouts,
-            ..
-        } = served(&records)
-        else {
+        let AgentRecord::Served { requested_ns, begun_ns, answered_ns } = served(&records) else {
             unreachable!()
         };
         let requests = ITERATIONS as usize + 2;
         assert_eq!([requested_ns.len(), begun_ns.len(), answered_ns.len()], [requests; 3]);
-        assert_eq!([retransmissions.len(), timeouts.len()], [requests + 1; 2]);
         assert_eq!(refused(&records), (0, 0));
+    }
+}
+
+/// Readings of a connection: times, CPU time, waits for a CPU, values.
+type Readings = (Vec<u64>, Vec<u64>, Vec<u64>, BTreeMap<String, Vec<u64>>);
+
+fn readings(records: Vec<AgentRecord>, wanted: Taken) -> Vec<Readings> {
+    let own = |record| match record {
+        AgentRecord::Readings { taken, at_ns, cpu_ns, waited_ns, values, .. }
+            if taken == wanted =>
+        {
+            Some((at_ns, cpu_ns, waited_ns.expect("the kernel counts it"), values))
+        }
+        _ => None,
+    };
+    records.into_iter().filter_map(own).collect()
+}
+
+#[test]
+fn both_ends_of_an_incast_read_each_connection_once_an_iteration() {
+    let responses = [20_000, 30_000];
+    let (servers, endpoints) = servers(&responses);
+    let mut client = Agent::start(&client_plan(&endpoints, &responses, 5));
+    lead(&mut client);
+    let records = client.stop();
+    let done: Vec<Vec<u64>> =
+        outcome(records.clone(), &[]).requests.into_iter().map(|[.., done]| done).collect();
+    let of_client = readings(records, Taken::AtLastBytes);
+    assert_eq!(of_client.len(), responses.len());
+    for ((at_ns, cpu_ns, waited_ns, values), (done, bytes)) in
+        of_client.iter().zip(done.iter().zip(responses))
+    {
+        // Two iterations of the warm-up come first.
+        assert_eq!(at_ns.len(), 2 + done.len());
+        assert!(at_ns[2..].iter().zip(done).all(|(at, done)| at >= done));
+        assert!(at_ns.is_sorted() && cpu_ns.is_sorted() && waited_ns.is_sorted());
+        let received = &values["tcp_bytes_received"];
+        assert!(received.windows(2).all(|pair| pair[1] - pair[0] == bytes), "{received:?}");
+    }
+    for (server, bytes) in servers.into_iter().zip(responses) {
+        let records = server.stop();
+        let AgentRecord::Served { requested_ns, begun_ns, .. } = served(&records).clone() else {
+            unreachable!()
+        };
+        let own = readings(records, Taken::BeforeResponses);
+        let [(at_ns, .., values)] = &own[..] else { panic!("{own:?}") };
+        // Before each of seven responses, and at the end.
+        assert_eq!(at_ns.len(), 8);
+        assert!(requested_ns.iter().zip(at_ns).all(|(requested, at)| requested <= at));
+        assert!(begun_ns[1..].iter().zip(&at_ns[1..]).all(|(begun, at)| begun <= at));
+        let acknowledged = &values["tcp_bytes_acked"];
+        assert!(acknowledged.windows(2).all(|pair| pair[1] - pair[0] == bytes), "{acknowledged:?}");
+        assert_eq!(values["timeouts"], [0; 8]);
+    }
+}
+
+#[test]
+fn a_sender_looks_at_each_of_its_connections() {
+    let mut server_plan = transfer_server(2, Direction::Get, STREAM);
+    server_plan.instruments.looks_interval_ms = Some(5);
+    let (server, endpoint) = ready(&server_plan);
+    let flows = vec![opened(endpoint, 0), opened(endpoint, 1)];
+    let until = [Until::Count { count: 0 }, ms(200)];
+    let mut client = Agent::start(&transfer_client(flows, Direction::Get, STREAM, until));
+    lead(&mut client);
+    client.stop();
+    let records = server.stop();
+    let waits = records.iter().filter(|one| matches!(one, AgentRecord::Waits { .. }));
+    assert_eq!(waits.count(), 2);
+    let own = readings(records, Taken::AtIntervals);
+    assert_eq!(own.len(), 2);
+    for (at_ns, cpu_ns, waited_ns, values) in own {
+        assert!(at_ns.len() > 5, "{at_ns:?}");
+        assert!(at_ns.is_sorted() && cpu_ns.is_sorted() && waited_ns.is_sorted());
+        assert!(values["tcp_bytes_sent"].is_sorted());
+        assert!(values["unacked_segments"].iter().any(|&count| count > 0));
     }
 }
 

@@ -4,7 +4,7 @@ use std::{fs, io};
 
 use super::file::ProcFile;
 use super::netlink::RouteReader;
-use super::processes::Processes;
+use super::processes::{Processes, Spent};
 use crate::clock::{monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use crate::parse::ParseError;
 use crate::parse::link::Link;
@@ -117,7 +117,9 @@ impl Probe {
             }
             Source::Processes => {
                 let processes = self.processes.as_mut().ok_or(io::ErrorKind::NotFound)?;
-                let text = opened(processes)?.cpu_ns()?.to_string();
+                let Spent { cpu_ns, waited_ns } = opened(processes)?.spent()?;
+                let waited = waited_ns.map(|ns| format!(" {ns}")).unwrap_or_default();
+                let text = format!("{cpu_ns}{waited}");
                 keep_json(snapshot, source, keep, |_| text.clone());
                 of_text(source, &text, &self.disks).map_err(invalid)
             }

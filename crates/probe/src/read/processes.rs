@@ -1,5 +1,6 @@
-//! CPU time of all processes of a network namespace.
+//! CPU time of all processes of a network namespace, and how long their threads waited for a CPU.
 
+use std::ops::Add;
 use std::os::unix::fs::MetadataExt;
 use std::time::Duration;
 use std::{fs, io};
@@ -20,9 +21,20 @@ pub(crate) struct Processes {
     /// exact CPU clock of each process can be read; otherwise its CPU time is only known in ticks.
     has_own_proc: bool,
     tick: Duration,
-    /// The largest sum so far, below which the reported sum never falls. It could fall because the
-    /// time of a process is rounded to whole ticks when it ends.
-    most_ns: u64,
+    /// The largest sums so far, below which the reported sums never fall. They could fall because
+    /// the time of a process is rounded to whole ticks when it ends, and because its waits are no
+    /// longer known.
+    most: Spent,
+}
+
+/// Times of the processes of a namespace.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Spent {
+    /// CPU time.
+    pub(crate) cpu_ns: u64,
+    /// Time in which threads were ready to run and waited for a CPU; none: the kernel does not
+    /// count it.
+    pub(crate) waited_ns: Option<u64>,
 }
 
 impl Processes {
@@ -33,29 +45,32 @@ impl Processes {
             has_own_proc: shown.to_str() == Some(&std::process::id().to_string()),
             tick: Duration::from_secs(1)
                 / u32::try_from(rustix::param::clock_ticks_per_second()).unwrap_or(100),
-            most_ns: 0,
+            most: Spent::default(),
         })
     }
 
-    /// The CPU time of all processes in the namespace until now.
-    pub(crate) fn cpu_ns(&mut self) -> io::Result<u64> {
-        let numbers = fs::read_dir("/proc")?.flatten().filter_map(|entry| {
-            let name = entry.file_name();
-            name.to_str()?.parse().ok()
-        });
-        let spent: Duration = numbers.filter_map(|process| self.of(process)).sum();
-        let spent_ns = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
-        self.most_ns = self.most_ns.max(spent_ns);
-        Ok(self.most_ns)
+    /// The times of all processes in the namespace until now.
+    pub(crate) fn spent(&mut self) -> io::Result<Spent> {
+        let numbers: Vec<i32> = fs::read_dir("/proc")?
+            .flatten()
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+            .filter(|process| self.holds(*process))
+            .collect();
+        let cpu: Duration = numbers.iter().filter_map(|process| self.cpu_of(*process)).sum();
+        let cpu_ns = u64::try_from(cpu.as_nanos()).unwrap_or(u64::MAX);
+        let waited_ns = numbers.iter().filter_map(|process| waited_ns(*process)).reduce(u64::add);
+        self.most.cpu_ns = self.most.cpu_ns.max(cpu_ns);
+        self.most.waited_ns = self.most.waited_ns.max(waited_ns);
+        Ok(self.most)
     }
 
-    /// The CPU time of a process and its ended children; none: the process is in another namespace
-    /// or has ended.
-    fn of(&self, process: i32) -> Option<Duration> {
-        let namespace = fs::metadata(format!("/proc/{process}/ns/net")).ok()?.ino();
-        if namespace != self.namespace {
-            return None;
-        }
+    fn holds(&self, process: i32) -> bool {
+        let namespace = fs::metadata(format!("/proc/{process}/ns/net"));
+        namespace.is_ok_and(|namespace| namespace.ino() == self.namespace)
+    }
+
+    /// The CPU time of a process and its ended children; none: the process has ended.
+    fn cpu_of(&self, process: i32) -> Option<Duration> {
         let stat =
             process::parse(&fs::read_to_string(format!("/proc/{process}/stat")).ok()?).ok()?;
         let ticks = |name| {
@@ -66,6 +81,18 @@ impl Processes {
         let own = own.unwrap_or_else(|| ticks("utime") + ticks("stime"));
         Some(own + ticks("cutime") + ticks("cstime"))
     }
+}
+
+/// How long the threads of a process have waited for a CPU, without ended threads
+/// (`/proc/<pid>/task/<tid>/schedstat`, Documentation/scheduler/sched-stats.rst); none: the kernel
+/// does not tell.
+fn waited_ns(process: i32) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).ok()?.flatten();
+    let of_thread = |thread: fs::DirEntry| {
+        let text = fs::read_to_string(thread.path().join("schedstat")).ok()?;
+        text.split_ascii_whitespace().nth(1)?.parse::<u64>().ok()
+    };
+    threads.filter_map(of_thread).reduce(u64::add)
 }
 
 /// The CPU time of a process: all its threads, including ended ones.

@@ -54,12 +54,20 @@ pub(super) const PROCESS_CLOCK: &[Counter] = &[c64(
     "Time of all threads of the process in user mode and in the kernel, measured more finely than in clock ticks.",
 )];
 
-pub(super) const PROCESSES: &[Counter] = &[c64(
-    "namespace_cpu_ns",
-    "nanoseconds",
-    "Time of all processes that share this network namespace, in the kernel and outside, those that have \
-     ended included if a process there has waited for them.",
-)];
+pub(super) const PROCESSES: &[Counter] = &[
+    c64(
+        "namespace_cpu_ns",
+        "nanoseconds",
+        "Time of all processes that share this network namespace, in the kernel and outside, those that have \
+         ended included if a process there has waited for them.",
+    ),
+    c64(
+        "namespace_waited_ns",
+        "waited",
+        "Time in which threads of these processes were ready to run and waited for a CPU, without threads that \
+         have ended (CONFIG_SCHED_INFO).",
+    ),
+];
 
 pub(super) const PRESSURE: &[Counter] =
     &[c64("cpu_waited_us", "some", "Time in which at least one task waited for a CPU.")];

@@ -42,6 +42,9 @@ HOST_CPU: Final = "host_cpu_ns"
 """CPU time of all processes of a host: the agents, which carry the traffic and read the counters,
 the application, and its database. Kernel time on behalf of a process is included; the time of soft
 interrupts is not: the kernel accounts it separately (`cpu_softirq_ms` of the machine)."""
+WAITED: Final = ("process_waited_ns", "namespace_waited_ns")
+"""Time in which threads waited for a CPU: of an agent's threads that carry traffic, and of all
+processes of a host. Only accounts of time use these counters; records do not have them."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
 QUEUE_DROPS: Final = "nic_queue_drops"
 """Frames that the queue of an interface dropped. The interface has this counter, and its host has
@@ -104,7 +107,8 @@ def readings(evidence: Evidence) -> dict[str, wire.Readings]:
 def _of_host(host: str, evidence: Evidence) -> wire.Readings:
     """The host's counters as read by its first agent, and the CPU time of all its agents."""
     own = dict(_at_edges(evidence.hosts[host], "host", evidence))
-    own.pop(PROCESS_CPU, None)
+    for name in (PROCESS_CPU, *WAITED):
+        own.pop(name, None)
     each = [agent for (name, _), agent in evidence.interfaces.items() if name == host]
     drops = [column for agent in each if (column := _queue_drops(agent, evidence)) is not None]
     if drops and len(drops) == len(each):

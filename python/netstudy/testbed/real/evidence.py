@@ -25,6 +25,7 @@ from netstudy.testbed.real.wire import (
     ConnectionCounters,
     PacingRecord,
     PhaseRecord,
+    ReadingsRecord,
     SnapshotRecord,
 )
 
@@ -67,6 +68,10 @@ class AgentEvidence:
         connection was not open."""
         found = [one for one in self.snapshots[edge].connections if one.connection == number]
         return _one(found, ConnectionCounters, self.spec.endpoint)
+
+    def readings(self, number: int) -> list[ReadingsRecord]:
+        """The readings of a connection, which has that number at this agent."""
+        return [one for one in self.all_of(ReadingsRecord) if one.connection == number]
 
     def late_ns(self, first_ns: int, last_ns: int) -> list[int]:
         """Lateness of each message that was due between two instants."""

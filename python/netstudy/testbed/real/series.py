@@ -12,6 +12,7 @@ from netstudy.testbed.real.counters import (
     NAMESPACE_CPU,
     PROCESS_CPU,
     QUEUE_DROPS,
+    WAITED,
     Owner,
     owner,
 )
@@ -55,7 +56,8 @@ def _host_series(record: SamplesRecord, whose: Owner, node: str, port: str | Non
 def _own_series(record: SamplesRecord, agents: list[AgentEvidence]) -> wire.Series:
     """Counters of a host as read by its first agent, and the CPU time of all its agents."""
     series = _host_series(record, "host", agents[0].host, None)
-    values = {name: column for name, column in series.values.items() if name != PROCESS_CPU}
+    left_out = (PROCESS_CPU, *WAITED)
+    values = {name: column for name, column in series.values.items() if name not in left_out}
     if (of_all := values.pop(NAMESPACE_CPU, None)) is not None:
         return series.model_copy(update={"values": values | {HOST_CPU: of_all}})
     sampled = [agent.all_of(SamplesRecord) for agent in agents]

@@ -48,6 +48,11 @@ class InstrumentPlan(Wire):
     """Time between two samples of TCP_INFO of each connection; None: it is not sampled."""
     interfaces: tuple[str, ...] = ()
     """Names of the host's interfaces to read."""
+    looks_interval_ms: int | None = Field(
+        default=None, gt=0, exclude_if=lambda asked: asked is None
+    )
+    """Time between two looks at each connection that sends, by which waits for timers are found
+    (`WaitsRecord`) and readings taken (`ReadingsRecord`); None: there are no looks."""
     namespace_cpu: bool = Field(default=False, exclude_if=lambda asked: not asked)
     """Whether the CPU time of all processes in the host's network namespace is counted as well as
     the agent's own, as for a host where an application runs."""
@@ -530,11 +535,12 @@ class ConnectionCounters(Wire):
     """Bytes that the application handed to the kernel."""
     tcp: dict[str, int]
     """Values from the kernel (TCP_INFO): srtt_us, rttvar_us, min_rtt_us, rto_us, cwnd_segments,
-    ssthresh_segments, delivery_rate_bytes_per_s, retransmissions, timeouts, and the payload
-    tcp_bytes_sent (retransmissions included), tcp_bytes_acked and tcp_bytes_received; and the times
-    busy_us, peer_window_us and own_buffer_us, which the kernel counts in jiffies. When a
-    connection opens, both ends recognise each other by 36 bytes and a one-byte answer. TCP's
-    counters include these bytes; the application's counters do not."""
+    ssthresh_segments, delivery_rate_bytes_per_s, unacked_segments, peer_window_bytes,
+    retransmissions, timeouts, delivered_segments, and the payload tcp_bytes_sent (retransmissions
+    included), tcp_bytes_acked and tcp_bytes_received; and the times busy_us, peer_window_us and
+    own_buffer_us, which the kernel counts in jiffies. When a connection opens, both ends recognise
+    each other by 36 bytes and a one-byte answer. TCP's counters include these bytes; the
+    application's counters do not."""
 
 
 class SnapshotRecord(Wire):
@@ -594,11 +600,6 @@ class ServedRecord(Wire):
     """When the first bytes of each response were handed to the kernel."""
     answered_ns: Times
     """When the last byte of each response was handed to the kernel."""
-    retransmissions: tuple[int, ...]
-    """Segments that the connection had retransmitted at each request, and at the end
-    (`tcpi_total_retrans`)."""
-    timeouts: tuple[int, ...]
-    """Retransmission timeouts of the connection, at the same times (`tcpi_total_rto`)."""
 
 
 class TransfersRecord(Wire):
@@ -767,6 +768,52 @@ class ConnectionSeriesRecord(Wire):
     """Name, as in ConnectionCounters.tcp -> a value for each sample."""
 
 
+class ReadingsRecord(Wire):
+    """Readings of a connection, and of the CPU time of the agent."""
+
+    kind: Literal["readings"] = "readings"
+    connection: int
+    taken: Literal["before-responses", "at-last-bytes", "at-intervals"]
+    """`before-responses`: by a server of an incast, before each response, and at the end.
+    `at-last-bytes`: by its client, at the last byte of each response. `at-intervals`: by the looks;
+    of many readings, every second one is left out, and again."""
+    at_ns: Times
+    cpu_ns: Times
+    """CPU time of the agent until then, all its threads included."""
+    waited_ns: Times | None
+    """Time in which threads of the agent that carry traffic waited for a CPU until then; None: the
+    kernel does not count it (CONFIG_SCHED_INFO)."""
+    values: dict[str, tuple[int, ...]]
+    """Name, as in ConnectionCounters.tcp -> a value for each reading."""
+
+
+WaitEnd = Literal["timeout", "retransmission", "progress"]
+"""What ended a wait of a sender: the retransmission timer; a retransmission without a timeout, that
+is a tail loss probe or a loss that RACK found; an acknowledgment or new data."""
+
+
+class WaitsRecord(Wire):
+    """Times in which a connection had data outstanding, but at two looks or more had neither sent
+    anything nor heard of an arrival: it waited for an acknowledgment or for a timer. One row per
+    wait."""
+
+    kind: Literal["waits"] = "waits"
+    connection: int
+    before_ns: Times
+    """The last look before the wait: the wait began later."""
+    from_ns: Times
+    """The first look at which nothing moved any more."""
+    to_ns: Times
+    """The last look at which still nothing had moved."""
+    until_ns: Times
+    """The look after the wait: the wait ended earlier."""
+    round_trip_ns: Times
+    """The longest usual round trip at the time: the smoothed one plus four deviations (RFC 6298,
+    2.3). An acknowledgment may have been under way for so long; what is longer was a wait for a
+    timer."""
+    ended: tuple[WaitEnd, ...]
+
+
 class RefusedRecord(Wire):
     """Number of connections that a listening agent refused: it closed them at once."""
 
@@ -825,6 +872,8 @@ AgentRecord = Annotated[
     | StatisticsRecord
     | SamplesRecord
     | ConnectionSeriesRecord
+    | ReadingsRecord
+    | WaitsRecord
     | RefusedRecord
     | PacingRecord
     | ErrorRecord

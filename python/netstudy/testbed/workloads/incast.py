@@ -11,7 +11,7 @@ from statistics import median
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
-from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
 
 _LONGEST_WAIT_MEANS = 50
@@ -132,11 +132,18 @@ def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] |
 
 
 def _measured(evidence: Evidence, name: str) -> Iterator[list[int]]:
-    """For each server, the growth of a running total over each iteration of the measuring phase."""
+    """For each server, the growth of a value of TCP_INFO over each iteration of the measuring
+    phase."""
     warmup = evidence.run.count("warm-up")
     for server in evidence.servers:
-        totals = getattr(server.one(agent_wire.ServedRecord), name)
+        totals = _before_responses(server).values[name]
         yield [after - before for before, after in pairwise(totals)][warmup:]
+
+
+def _before_responses(server: AgentEvidence) -> agent_wire.ReadingsRecord:
+    """A server's readings of its connection before each response, and at the end."""
+    (found,) = (one for one in server.readings(0) if one.taken == "before-responses")
+    return found
 
 
 def _sums(parts: Iterator[list[int]]) -> tuple[int, ...]:

@@ -1,0 +1,36 @@
+//! Readings of a connection: `TCP_INFO`, and the CPU time of the agent at the same moment.
+
+use netstudy_records::{AgentRecord, Taken};
+
+use crate::clock::monotonic_ns;
+use crate::scheduling::{Scheduling, Spent};
+use crate::tcp_info::{NAMES, Values};
+
+/// One reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    pub(crate) at_ns: u64,
+    pub(crate) spent: Spent,
+    pub(crate) tcp: Values,
+}
+
+impl Reading {
+    /// A reading now, with these values of the connection.
+    pub(crate) fn now(tcp: Values, scheduling: &Scheduling) -> Self {
+        Self { at_ns: monotonic_ns(), spent: scheduling.spent(), tcp }
+    }
+}
+
+/// The record of a connection's readings.
+pub(crate) fn record(connection: u32, taken: Taken, readings: &[Reading]) -> AgentRecord {
+    let column = |place: usize| readings.iter().map(|one| one.tcp[place]).collect();
+    let names = NAMES.iter().enumerate();
+    AgentRecord::Readings {
+        connection,
+        taken,
+        at_ns: readings.iter().map(|one| one.at_ns).collect(),
+        cpu_ns: readings.iter().map(|one| one.spent.cpu_ns).collect(),
+        waited_ns: readings.iter().map(|one| one.spent.waited_ns).collect(),
+        values: names.map(|(place, (name, _))| ((*name).to_owned(), column(place))).collect(),
+    }
+}

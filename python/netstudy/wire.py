@@ -1364,6 +1364,10 @@ interface delayed its interrupt. `generator`: the load generator spaced its requ
 `not-known`: real testbeds only."""
 
 
+UnitOfWork = Literal["iteration", "transfer", "request", "transaction", "interval"]
+"""`interval`: about 100 ms of an unsized stream, between two arrivals."""
+
+
 class TimeAccount(Wire):
     """Where the time of units of work went: the sums of the parts of their times.
 
@@ -1379,8 +1383,7 @@ class TimeAccount(Wire):
     iteration, the connection whose response was complete when half of the others were; its time is
     from the start of the iteration to its own last byte. Where a run has very many units, `middle`
     and `slowest` are chosen from every second unit, every fourth, and so on."""
-    unit: Literal["iteration", "transfer", "request", "transaction", "interval"]
-    """`interval`: about 100 ms of an unsized stream, between two arrivals."""
+    unit: UnitOfWork
     units: int
     """Number of units in the group."""
     whole_ps: int

@@ -36,9 +36,7 @@ def between_zones(first: list[SamplesRecord], second: list[SamplesRecord]) -> Ev
         spec: type(one)(spec, hosts[spec.node], one.interface, one.snapshots, one.records)
         for spec, one in told.agents.items()
     }
-    return type(told)(
-        run=run, specs=told.specs, agents=agents, switch=told.switch, edges=told.edges, phases=()
-    )
+    return replace(told, agents=agents, phases=())
 
 
 def sampled(at_ns: tuple[int, ...], spent_ns: tuple[int | None, ...]) -> SamplesRecord:

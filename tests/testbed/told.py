@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from netstudy import wire
 from netstudy.testbed.real.agent_specs import AgentSpec, agent_specs
@@ -28,11 +29,16 @@ def evidence(
     tcp: Mapping[str, Mapping[str, int]] | None = None,
     switch: SwitchEvidence = NO_SWITCH,
     measure: tuple[int, int] = (0, 1_000_000_000),
+    observers: Sequence[str] = (),
 ) -> Evidence:
     """Evidence of a run whose agents wrote such records; `grown` and `delivered` say, by endpoint,
     what counters of the host grew by in the measuring phase, and what each of its connections
-    received; `tcp`, what further counters of TCP_INFO grew by."""
-    specs = agent_specs(run.workload.connected, probed=run.probe is not None)
+    received; `tcp`, what further counters of TCP_INFO grew by. `observers` are hosts without
+    traffic whose counters are read."""
+    specs = replace(
+        agent_specs(run.workload.connected, probed=run.probe is not None),
+        observers=tuple(AgentSpec(host, "observer") for host in observers),
+    )
     phase = wire.PhaseTimes(kind="measure", start_ns=measure[0], end_ns=measure[1])
     return Evidence(
         run=run,
@@ -59,6 +65,7 @@ def evidence(
         switch=switch,
         edges=EDGES,
         phases=(phase,),
+        tick_ns=4_000_000,
     )
 
 

@@ -273,7 +273,7 @@ impl<'a> Driver<'a> {
         if self.recorder.wants_readings(connection, moment) {
             let stream = self.connections[connection as usize].stream();
             let values = tcp_info::values(stream).map_err(Failure::run("reading TCP_INFO"))?;
-            self.recorder.read(connection, Reading::now(values, &self.agent.scheduling));
+            self.recorder.read(connection, Reading::now(values, self.agent.scheduling.spent()));
         }
         Ok(())
     }

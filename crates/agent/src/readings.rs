@@ -3,7 +3,7 @@
 use netstudy_records::{AgentRecord, Taken};
 
 use crate::clock::monotonic_ns;
-use crate::scheduling::{Scheduling, Spent};
+use crate::scheduling::Spent;
 use crate::tcp_info::{NAMES, Values};
 
 /// One reading.
@@ -15,9 +15,9 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// A reading now, with these values of the connection.
-    pub(crate) fn now(tcp: Values, scheduling: &Scheduling) -> Self {
-        Self { at_ns: monotonic_ns(), spent: scheduling.spent(), tcp }
+    /// A reading now, with these times of the agent and these values of the connection.
+    pub(crate) fn now(tcp: Values, spent: Spent) -> Self {
+        Self { at_ns: monotonic_ns(), spent, tcp }
     }
 }
 

@@ -38,10 +38,11 @@ impl Watch {
             let mut watched: BTreeMap<u32, Watched> = BTreeMap::new();
             let mut deadline = Instant::now();
             loop {
+                let spent = scheduling.spent();
                 for tally in tallies.all() {
                     if let Some(values) = tally.values() {
                         let own = watched.entry(tally.connection()).or_default();
-                        own.look(Reading::now(values, &scheduling));
+                        own.look(Reading::now(values, spent));
                     }
                 }
                 while deadline <= Instant::now() {

@@ -59,7 +59,8 @@ impl Pool {
     /// unless it is asked to, so each idle connection asks for that.
     pub(super) async fn active(&self) -> Option<Duration> {
         let (inner, mut active) = (&self.0, None);
-        for _ in 0..inner.idle().len() {
+        let count = inner.idle().len();
+        for _ in 0..count {
             let _permit = inner.room.try_acquire().ok()?;
             let open = inner.idle().pop_front()?;
             open.report_times().await.ok()?;

@@ -8,6 +8,7 @@ from ipaddress import IPv4Address
 from netstudy import wire
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.accounts.looks import looks_interval_ms
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
@@ -89,10 +90,18 @@ def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan
         else None,
         connections_interval_ms=_interval_ms(setting.run, "tcp", {spec.node}),
         interfaces=(layout.address(spec.endpoint).device,),
+        looks_interval_ms=looks_interval_ms(spec) if _is_looked_at(setting.run, spec) else None,
         namespace_cpu=setting.served is not None
         and host.node in setting.served.hosts
         and inside[0] == spec,
     )
+
+
+def _is_looked_at(run: wire.Run, spec: AgentSpec) -> bool:
+    """Whether an agent looks at its connections, which a generator of an application's load has
+    none of."""
+    role = spec.role
+    return role != "observer" and bool(spec.own) and traffic_of(run.workload).is_looked_at(role)
 
 
 def _interval_ms(run: wire.Run, kind: wire.InstrumentKind, nodes: set[str]) -> int | None:

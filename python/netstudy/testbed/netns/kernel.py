@@ -91,6 +91,11 @@ class Kernel:
         return "Linux {}.{}".format(*self.version)
 
 
+def tick_ns() -> int:
+    """Time between two interrupts of the kernel's clock."""
+    return round(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9)
+
+
 @cache
 def kernel() -> Kernel:
     """The kernel of this machine; it is probed once per process.
@@ -114,7 +119,7 @@ def _probe() -> Kernel:
     links = frozenset(kind for kind, made in tried if made)
     return Kernel(
         release=platform.release(),
-        tick_ns=round(time.clock_getres(_CLOCK_MONOTONIC_COARSE) * 1e9),
+        tick_ns=tick_ns(),
         sysctls=frozenset(_writable_sysctls()),
         congestion_controls=frozenset(filter(_has_control, CONGESTION_CONTROLS)),
         hystart=_hystart(),

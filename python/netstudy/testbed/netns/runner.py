@@ -15,6 +15,7 @@ from netstudy import wire
 from netstudy.testbed.netns.agent_plan import agent_plan
 from netstudy.testbed.netns.application import RunApplication, start_application
 from netstudy.testbed.netns.control_groups import control_groups
+from netstudy.testbed.netns.kernel import tick_ns
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
 from netstudy.testbed.netns.namespaces import end_processes, in_namespace, processes_within
@@ -368,6 +369,7 @@ async def _gathered(crew: _Crew) -> Evidence:
         polls=tuple(polls),
         edges=tuple(course.edges),
         phases=tuple(course.phases),
+        tick_ns=tick_ns(),
         burst_bytes=_burst_bytes(setting.layout),
         cpus=setting.cpus,
         application=served,

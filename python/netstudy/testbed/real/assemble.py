@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from netstudy import wire
+from netstudy.testbed.real.accounts.account import time_bounds
 from netstudy.testbed.real.counters import machine_growth, port_readings, readings
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import limits
@@ -25,7 +26,8 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
     The run is invalid if it breaks a law.
     """
     run, traffic = evidence.run, traffic_of(evidence.run.workload)
-    checks = (*traffic.checks(evidence), *_checks(evidence))
+    samples = traffic.samples(evidence)
+    checks = (*traffic.checks(evidence), *_checks(evidence), *time_bounds(samples.time))
     return RunRecord(
         run=run.id,
         treatment=run.treatment,
@@ -35,7 +37,7 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
         checks=checks,
         nodes=_nodes(evidence),
         phases=evidence.phases,
-        samples=traffic.samples(evidence),
+        samples=samples,
         edges=tuple(_edges(evidence)),
         counters=readings(evidence),
         ports=port_readings(evidence),

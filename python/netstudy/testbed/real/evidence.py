@@ -176,6 +176,8 @@ class Evidence:
     """The starts and ends of phases at which counters were read, in order."""
     phases: tuple[wire.PhaseTimes, ...]
     """The phases that took place, in order."""
+    tick_ns: int
+    """Time between two ticks of the kernels' clocks: the resolution of TCP's timers and times."""
     polls: tuple[Polls, ...] = ()
     """The pollers' readings by SNMP."""
     burst_bytes: int = 0

@@ -129,21 +129,26 @@ def below_line_rate(evidence: Evidence) -> Iterator[wire.Check]:
     measuring phase until nothing is in flight. Frames count with the gaps between them. The check
     allows for the burst that a kernel queue may send at once after it was idle, and for
     acknowledgments of the last byte."""
-    ports = port_growth(evidence)
-    span_ns = evidence.counted_ns
     connections = len(evidence.specs.connections) + evidence.application_connections
     allowed_bytes = evidence.burst_bytes + _TRAILING_BYTES * connections
-    shares = [
-        (8 * max(one.sent_bytes - allowed_bytes, 0) * 1e9 / span_ns / one.port.rate_bps, one)
-        for link in evidence.run.network.links
-        for one, _ in _directions(link, evidence, ports)
-        if one.sent_bytes is not None
-    ]
+    shares = list(line_shares(evidence, allowed_bytes))
     if not shares:
         return
-    busiest, end = max(shares, key=lambda found: found[0])
+    busiest, port = max(shares, key=lambda found: found[0])
     yield wire.Check(
         law="no link carries more than its rate",
         holds=busiest <= 1,
-        detail=f"the busiest direction, from {end.name}, carried {100 * busiest:.2f} % of its rate",
+        detail=f"the busiest direction, from {port.node} {port.name}, "
+        f"carried {100 * busiest:.2f} % of its rate",
     )
+
+
+def line_shares(evidence: Evidence, allowed_bytes: int = 0) -> Iterator[tuple[float, wire.Port]]:
+    """The share of its rate that each end of a link used, from the start of the measuring phase
+    until nothing was in flight, without `allowed_bytes`. Ends that were not read are left out."""
+    ports = port_growth(evidence)
+    for link in evidence.run.network.links:
+        for one, _ in _directions(link, evidence, ports):
+            if one.sent_bytes is not None:
+                bits = 8 * max(one.sent_bytes - allowed_bytes, 0)
+                yield bits * 1e9 / evidence.counted_ns / one.port.rate_bps, one.port

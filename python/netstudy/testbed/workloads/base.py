@@ -59,6 +59,11 @@ class Traffic(ABC, Generic[WireT]):
         """The workload to use in a trial of the machine's capacity: with messages scaled by
         `share`, and without pauses. It may be a different workload that fills the same links."""
 
+    def is_looked_at(self, role: wire.Role) -> bool:  # noqa: ARG002
+        """True if the agents of a role look at their connections at intervals; else they read them
+        at each message."""
+        return True
+
     def longest_wait_ns(self, work: WireT) -> int:  # noqa: ARG002
         """The longest time for which the workload itself may keep all ends idle."""
         return 0

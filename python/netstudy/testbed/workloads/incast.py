@@ -4,12 +4,16 @@ and repeats this."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.accounts.account import Unit, members, single
+from netstudy.testbed.real.accounts.bounds import Part, exactly, summed
+from netstudy.testbed.real.accounts.sending import Network
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
@@ -65,6 +69,11 @@ class IncastTraffic(Traffic[wire.Incast]):
         plain = {"request_spacing_ns": 0, "start_jitter": wire.NoJitter()}
         return work.model_copy(update={"block_bytes": block_bytes, **plain})
 
+    def is_looked_at(self, role: wire.Role) -> bool:
+        """See Traffic.is_looked_at: both ends read their connections at each message. Looks at the
+        servers' connections find waits for timers too."""
+        return role == "server"
+
     def longest_wait_ns(self, work: wire.Incast) -> int:
         """See Traffic.longest_wait_ns: the servers' delay before they answer."""
         match work.start_jitter:
@@ -81,15 +90,18 @@ class IncastTraffic(Traffic[wire.Incast]):
 
     def samples(self, evidence: Evidence) -> wire.Samples:
         """See Traffic.samples."""
-        times = _iterations(evidence)
+        times, requests = _iterations(evidence), _requests(evidence)
         return wire.Samples(
+            time=_time(evidence, requests),
             iteration=wire.IterationSamples(
                 completion_ns=tuple(_completion_ns(times)),
                 dropped_packets=_dropped(evidence, times.started_ns),
                 retransmissions=_sums(_measured(evidence, "retransmissions")),
                 timeouts=_sums(_measured(evidence, "timeouts")),
             ),
-            connection=connection_samples(evidence, _busy_ns(evidence)),
+            connection=connection_samples(evidence, _busy_ns(evidence)).model_copy(
+                update={"last": _last(evidence, requests)}
+            ),
             request=histograms(evidence),
         )
 
@@ -150,15 +162,78 @@ def _sums(parts: Iterator[list[int]]) -> tuple[int, ...]:
     return tuple(sum(values) for values in zip(*parts, strict=True))
 
 
+def _requests(evidence: Evidence) -> dict[int, agent_wire.RequestsRecord]:
+    """Connection's row -> the times of its requests in the measuring phase."""
+    client = evidence.clients[0]
+    each = client.all_of(agent_wire.RequestsRecord)
+    return {client.spec.rows[one.connection]: one for one in each}
+
+
 def _busy_ns(evidence: Evidence) -> dict[int, int]:
     """Connection's row -> time from the start of an iteration to the last byte from that server,
     summed over all iterations."""
     started_ns = sum(_iterations(evidence).started_ns)
-    client = evidence.clients[0]
-    return {
-        client.spec.rows[one.connection]: sum(one.done_ns) - started_ns
-        for one in client.all_of(agent_wire.RequestsRecord)
-    }
+    return {row: sum(one.done_ns) - started_ns for row, one in _requests(evidence).items()}
+
+
+def _order(requests: Mapping[int, agent_wire.RequestsRecord], iteration: int) -> list[int]:
+    """The rows of connections in the order in which their responses to an iteration ended."""
+    return sorted(requests, key=lambda row: requests[row].done_ns[iteration])
+
+
+def _last(evidence: Evidence, requests: Mapping[int, agent_wire.RequestsRecord]) -> tuple[int, ...]:
+    """For each connection, of how many iterations it had the last byte."""
+    count = len(_iterations(evidence).started_ns)
+    lasts = Counter(_order(requests, iteration)[-1] for iteration in range(count))
+    return tuple(lasts[row] for row in evidence.specs.workload)
+
+
+def _time(
+    evidence: Evidence, requests: Mapping[int, agent_wire.RequestsRecord]
+) -> tuple[wire.TimeAccount, ...]:
+    network, started_ns = Network(evidence), _iterations(evidence).started_ns
+    orders = [_order(requests, iteration) for iteration in range(len(started_ns))]
+
+    def unit(iteration: int, row: int) -> Unit:
+        return _unit(network, requests[row], row, iteration, started_ns[iteration])
+
+    iterations = [unit(iteration, order[-1]) for iteration, order in enumerate(orders)]
+    # The member that is complete when half of the others are.
+    medians = [unit(number, order[(len(order) - 1) // 2]) for number, order in enumerate(orders)]
+    return (*single("iteration", iterations), *members("iteration", medians))
+
+
+def _unit(
+    network: Network,
+    request: agent_wire.RequestsRecord,
+    row: int,
+    iteration: int,
+    started_ns: int,
+) -> Unit:
+    """The time from the start of an iteration to the last byte on one of its connections."""
+    evidence = network.evidence
+    spec, _ = evidence.specs.end(row, "server")
+    server = evidence.agents[spec]
+    served = server.one(agent_wire.ServedRecord)
+    number = iteration + evidence.run.count("warm-up")
+    sent_ns, done_ns = request.sent_ns[iteration], request.done_ns[iteration]
+    # The server reads its connection when it begins to answer.
+    asked_ns, begun_ns = served.requested_ns[number], _before_responses(server).at_ns[number]
+    size_bytes = _work(evidence.run).response_bytes[row]
+    asking, answering = network.sending(row, "client"), network.sending(row, "server")
+    parts = summed(
+        (
+            {
+                Part("own", "generator", evidence.clients[0].spec.node): exactly(
+                    sent_ns - started_ns
+                )
+            },
+            asking.trip(sent_ns, asked_ns),
+            {Part("own", "application", spec.node): exactly(begun_ns - asked_ns)},
+            answering.parts(begun_ns, done_ns, size_bytes, served.answered_ns[number]),
+        )
+    )
+    return Unit(done_ns - started_ns, parts, connection=row)
 
 
 def _all_arrived(evidence: Evidence) -> wire.Check:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.accounts.account import Unit, together
+from netstudy.testbed.real.accounts.bounds import Bounds, Part, either, summed
+from netstudy.testbed.real.accounts.sending import Network
 from netstudy.testbed.real.agent_specs import AgentSpec
-from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import (
     Traffic,
     connection_samples,
@@ -72,6 +76,7 @@ class RequestTraffic(Traffic[wire.Request]):
     def samples(self, evidence: Evidence) -> wire.Samples:
         """See Traffic.samples. A connection counts as busy for the whole phase of its client."""
         return wire.Samples(
+            time=together("request", _unit(evidence)),
             connection=connection_samples(evidence, phase_ns(evidence)),
             request=histograms(evidence),
             second=seconds(evidence),
@@ -87,10 +92,43 @@ def _work(run: wire.Run) -> wire.Request:
     return run.workload
 
 
+def _unit(evidence: Evidence) -> Unit:
+    """The time of all requests, and bounds of its parts."""
+    network = Network(evidence)
+    each = [_of_client(network, client) for client in evidence.clients]
+    return Unit(
+        sum(one.whole_ns for one in each),
+        summed(one.parts for one in each),
+        count=sum(one.count for one in each),
+    )
+
+
+def _of_client(network: Network, client: AgentEvidence) -> Unit:
+    """The time of a client's requests. Each takes at least the least round trip."""
+    (found,) = (one for one in client.all_of(agent_wire.ResponseTimesRecord) if _is_measured(one))
+    phase = client.phase("measure")
+    late_ns = sum(
+        pacing.one_of * late_ns
+        for pacing in client.all_of(agent_wire.PacingRecord)
+        for due_ns, late_ns in zip(pacing.due_ns, pacing.late_ns, strict=True)
+        if phase.from_ns <= due_ns <= phase.to_ns
+    )
+    answered = found.count / max(found.count + found.unanswered, 1)
+    generator = {Part("own", "generator", client.spec.node): Bounds(answered * late_ns, late_ns)}
+    ways = [network.sending(row, "client").round_trip() for row in client.spec.own]
+    trip = reduce(either, ways)
+    parts = {part: Bounds(found.count * one.low, one.high) for part, one in trip.items()}
+    return Unit(found.sum_ns, {**generator, **parts}, count=found.count)
+
+
+def _is_measured(record: agent_wire.ResponseTimesRecord) -> bool:
+    return (record.of, record.phase) == ("workload", "measure")
+
+
 def _measured(evidence: Evidence) -> Iterator[agent_wire.ResponseTimesRecord]:
     for client in evidence.clients:
         for one in client.all_of(agent_wire.ResponseTimesRecord):
-            if (one.of, one.phase) == ("workload", "measure"):
+            if _is_measured(one):
                 yield one
 
 

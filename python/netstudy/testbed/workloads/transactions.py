@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,6 +10,9 @@ from typing import Final, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.accounts.account import Unit, together
+from netstudy.testbed.real.accounts.bounds import UNKNOWN, Bounds, Part, at_most, exactly
+from netstudy.testbed.real.accounts.round_trips import LATENCY, QUEUE
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.application import Served
 from netstudy.testbed.real.counters import growth
@@ -153,6 +157,7 @@ class TransactionsTraffic(ApplicationTraffic[wire.Transactions]):
         """See Traffic.samples."""
         found = _Found(evidence)
         return wire.Samples(
+            time=together("transaction", _unit(found)),
             request=tuple(_histogram(evidence, client, one) for client, one in _times(evidence)),
             transaction=found.transactions,
             error=_joined(
@@ -300,6 +305,86 @@ class _Found:
             images = work.application.page_images
         longest = max((len(one.requests) for one in work.mix), default=0)
         return self.uncounted * max(longest, _REQUESTS_MAX) * (1 + images)
+
+
+def _unit(found: _Found) -> Unit:
+    """The time of all transactions, and bounds of its parts."""
+    evidence, ended = found.evidence, sum(found.transactions.completed)
+    # Counters grow with submissions too that failed or were under way at the end.
+    share = ended / max(ended + found.uncounted, 1)
+    known = {**_of_generators(evidence), **_of_application(evidence, share)}
+    unknown = (Part("own", "application", _application_host(evidence)), LATENCY, QUEUE)
+    return Unit(
+        whole_ns=sum(one.sum_ns for one in _measured(evidence, "response").values()),
+        parts={**known, **dict.fromkeys(unknown, UNKNOWN)},
+        count=sum(one.count for one in _measured(evidence, "response").values()),
+    )
+
+
+def _measured(evidence: Evidence, latency: str) -> dict[str, agent_wire.ResponseTimesRecord]:
+    """Generator -> the times of its transactions in the measuring phase."""
+    wanted = (_TRANSACTIONS, latency, "measure")
+    return {
+        client.spec.node: one
+        for client, one in _times(evidence)
+        if wanted == (one.operation, one.latency, one.phase)
+    }
+
+
+def _application_host(evidence: Evidence) -> str:
+    return _host(_work(evidence.run).roles.server[0])
+
+
+def _of_generators(evidence: Evidence) -> dict[Part, Bounds]:
+    """The time until requests were sent, and the CPU time of the generators. While the thread of a
+    generator works or waits for a CPU, the answers to all its users may wait."""
+    users = _work(evidence.run).load.users
+    found = {}
+    responses, services = (_measured(evidence, latency) for latency in ("response", "service"))
+    for client in evidence.clients:
+        node, grown = client.spec.node, growth(client, "host")
+        cpu_ns, waited_ns = grown["process_cpu_ns"], grown.get("process_waited_ns", math.inf)
+        found[Part("own", "cpu", node)] = at_most(cpu_ns)
+        found[Part("own", "cpu-queue", node)] = at_most(users * (cpu_ns + waited_ns))
+        if node in services:
+            unsent_ns = responses[node].sum_ns - services[node].sum_ns
+            found[Part("own", "generator", node)] = exactly(unsent_ns)
+    return found
+
+
+def _of_application(evidence: Evidence, share: float) -> dict[Part, Bounds]:
+    """The parts at the application server and its database, as far as they count. A transaction has
+    one operation of the database at a time, so that their times add up."""
+    application, work = evidence.application, _work(evidence.run)
+    if application is None or not application.snapshots:
+        return {}
+    edges = (application.snapshots[edge] for edge in (wire.MEASURE_START, wire.MEASURE_END))
+    first, last = (one.counters for one in edges)
+    host = _application_host(evidence)
+    data_host = _host(work.roles.database[0]) if work.roles.database else host
+    spent = {node: _spent(evidence, node) for node in (host, data_host)}
+    parts = {
+        Part("own", "pool", host): exactly(share * (last.pool_wait_ns - first.pool_wait_ns)),
+        Part("own", "thread", host): UNKNOWN,
+    }
+    for node, (cpu_ns, waited_ns) in spent.items():
+        parts[Part("own", "cpu", node)] = at_most(cpu_ns)
+        parts[Part("own", "cpu-queue", node)] = at_most(waited_ns)
+    worked_ns = last.pool_busy_ns - first.pool_busy_ns
+    if data_host != host:
+        if first.database_active_ns is None or last.database_active_ns is None:
+            return {**parts, Part("own", "database-hold", data_host): at_most(worked_ns)}
+        worked_ns = last.database_active_ns - first.database_active_ns
+    held_ns = max(share * worked_ns - sum(spent[data_host]), 0.0)
+    return {**parts, Part("own", "database-hold", data_host): Bounds(held_ns, worked_ns)}
+
+
+def _spent(evidence: Evidence, node: str) -> tuple[float, float]:
+    """CPU time of all processes of a host in the measuring phase, and the time in which they waited
+    for a CPU."""
+    grown = growth(evidence.hosts[node], "host")
+    cpu_ns, waited_ns = (grown.get(f"namespace_{name}_ns", math.inf) for name in ("cpu", "waited"))
+    return cpu_ns, waited_ns
 
 
 _REQUESTS_MAX: Final = 5

@@ -10,7 +10,11 @@ from typing import Literal
 from netstudy import wire
 from netstudy.plan.paths import Route, Routes
 from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.accounts.account import Unit, single, together
+from netstudy.testbed.real.accounts.bounds import Bounds, Part, at_most, either, summed
+from netstudy.testbed.real.accounts.sending import Network
 from netstudy.testbed.real.agent_specs import AgentSpec
+from netstudy.testbed.real.counters import machine_growth
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.workloads.base import (
     DISK_FOLDER,
@@ -129,6 +133,7 @@ class TransferTraffic(Traffic[wire.Transfer]):
         """See Traffic.samples."""
         rows = sorted(_transfers(evidence), key=lambda one: (one[3], one[1]))
         return wire.Samples(
+            time=_time(evidence, rows),
             connection=_connections(evidence),
             transfer=wire.TransferSamples(
                 connection=tuple(row for _, row, _, _, _, _ in rows),
@@ -155,6 +160,8 @@ class TransferTraffic(Traffic[wire.Transfer]):
 _READ, _WRITTEN = "process_bytes_read", "process_bytes_written"
 _MAJOR_FAULTS = "process_major_faults"
 """Counters of an agent: bytes that were read from a disk, and written to a disk, on its behalf."""
+_INTERVAL_NS = 100_000_000
+"""The unit of work of a stream."""
 _INSIDE_BPS = 100_000_000_000
 """Assumed rate of a path inside a host."""
 _Transfer = tuple[AgentEvidence, int, int, int, int, int]
@@ -209,6 +216,70 @@ def _transfers(evidence: Evidence) -> Iterator[_Transfer]:
         )
         for number, start, end, received, sent in zip(*columns, strict=True):
             yield client, client.spec.rows[number], start, end, received, sent
+
+
+def _time(evidence: Evidence, rows: list[_Transfer]) -> tuple[wire.TimeAccount, ...]:
+    """Accounts of transfers; of streams, one account of all intervals together."""
+    network, work = Network(evidence), _work(evidence.run)
+    if work.size_bytes is None:
+        return together("interval", _intervals(network, rows))
+    firsts = _first_bytes(evidence, rows)
+    return single(
+        "transfer",
+        [
+            _unit(network, row, start_ns, end_ns, firsts[place] if firsts else None)
+            for place, (_, row, start_ns, end_ns, _, _) in enumerate(rows)
+        ],
+    )
+
+
+def _unit(network: Network, row: int, start_ns: int, end_ns: int, first_ns: int | None) -> Unit:
+    """The time of a transfer. Before the first byte of a file, control and data connections
+    exchange small messages."""
+    begun_ns = start_ns if first_ns is None else min(max(first_ns, start_ns), end_ns)
+    size_bytes = _work(network.evidence.run).size_bytes or 0
+    parts = [_carried(network, row, begun_ns, end_ns, size_bytes)]
+    if begun_ns > start_ns:
+        parts.append(network.sending(row, "client").exchange(start_ns, begun_ns))
+    disks = _disks(network, row, end_ns - start_ns)
+    return Unit(end_ns - start_ns, summed((*parts, disks)), connection=row)
+
+
+def _intervals(network: Network, rows: list[_Transfer]) -> Unit:
+    """The time of streams, which last for the whole phase."""
+    spans = [(row, start, end, got + gave) for _, row, start, end, got, gave in rows]
+    return Unit(
+        whole_ns=sum(end - start for _, start, end, _ in spans),
+        parts=summed(_carried(network, *span) for span in spans),
+        count=sum(max(round((end - start) / _INTERVAL_NS), 1) for _, start, end, _ in spans),
+    )
+
+
+def _carried(
+    network: Network, row: int, start_ns: int, end_ns: int, size_bytes: int
+) -> dict[Part, Bounds]:
+    """Bounds of the parts of a time in which a connection carried data; in both directions, either
+    of which may have been the later one."""
+    one, *other = (
+        network.sending(row, role).parts(start_ns, end_ns, size_bytes)
+        for role in network.evidence.sending
+    )
+    return either(one, other[0]) if other else one
+
+
+def _disks(network: Network, row: int, whole_ns: int) -> dict[Part, Bounds]:
+    """Waits for disks that a file is read from or written to: at most the time in which a disk of
+    the machine was busy."""
+    ftp, evidence = _work(network.evidence.run).ftp, network.evidence
+    if ftp is None:
+        return {}
+    busy_ns = min(1e6 * machine_growth(evidence).get("disk_busy_ms", 0), whole_ns)
+    (role,) = evidence.sending
+    sender, receiver = network.ends(row, role)
+    places = {sender: ftp.source == "disk", receiver: "disk" in ftp.sink}
+    return {
+        Part("own", "disk", node): at_most(busy_ns) for node, is_used in places.items() if is_used
+    }
 
 
 def _busy_ns(evidence: Evidence) -> dict[int, int]:

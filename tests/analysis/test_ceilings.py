@@ -113,6 +113,16 @@ def test_a_larger_window_shortens_all_that_passes_until_it_has_room() -> None:
     assert ceiling(pieces, times({WINDOW: 2, LINK: 2})) == pytest.approx(1 / left)
 
 
+def test_what_is_faster_may_lose_nothing() -> None:
+    """Of 5 % on the link and 80 % of timers, a twice as fast link may leave 17.5 %."""
+    recovery: Key = ("congestion_window", "", "recovery")
+    pieces = [Piece(LINK, None, 5), Piece(TIMERS, None, 50), Piece(recovery, None, 30)]
+    pieces.append(Piece(TRIP, None, 15))
+    assert ceiling(pieces, times({LINK: 2})) == pytest.approx(1 / 0.175)
+    assert ceiling(pieces, times({TIMERS: 10})) == pytest.approx(1 / 0.55)
+    assert ceiling(pieces, times({LINK: 0.5})) == pytest.approx(1 / 1.05)
+
+
 # ---- beside the measured gain
 
 FASTER = (

@@ -20,12 +20,13 @@ def accounts(
     shares: Shares,
     units: int = 1,
 ) -> tuple[TimeAccount, ...]:
-    """The same parts in both views, for all units of a run together; none without parts."""
-    views: tuple[TimeView, ...] = ("journey", "cause")
+    """The same parts in both views, for all units of a run together; bounds only as a journey, as
+    on real testbeds. None without parts."""
     both = [each if isinstance(each, tuple) else (each, each) for each in shares.values()]
     low, high = (tuple(round(whole_ps * each[end]) for each in both) for end in (0, 1))
     if not shares:
         return ()
+    views: tuple[TimeView, ...] = ("journey", "cause") if low == high else ("journey",)
     reason, place, node, to = zip(*shares, strict=True)
     return tuple(
         TimeAccount(

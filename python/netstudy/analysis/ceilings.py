@@ -16,17 +16,28 @@ from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.speedups import Speedup
 
 _TIMERS: Final = ("delayed_ack", "timeouts")
+_CARRIERS: Final = ("link", "packet_rate", "cpu", "bus")
+_LOSSES: Final = ("timeouts", "congestion_window")
+"""Parts of the time that would not be there without losses."""
 
 
 def ceiling(pieces: Iterable[Piece], speedup: Speedup) -> float:
     """The ratio of throughput after to before is at most this. `pieces`: the parts of the time by
     an exact account."""
-    saved = sum(piece.share_pct / 100 * (1 - 1 / _speedup(piece, speedup)) for piece in pieces)
+    pieces = list(pieces)
+    is_faster = any(speedup(one.key) > 1 for one in pieces if one.key[0] in _CARRIERS)
+    saved = sum(
+        piece.share_pct / 100 * (1 - 1 / _speedup(piece, speedup, is_faster=is_faster))
+        for piece in pieces
+    )
     return 1 / (1 - saved) if saved < 1 else math.inf
 
 
-def _speedup(piece: Piece, speedup: Speedup) -> float:
-    """A larger window shortens all that passes until it has room; a timer may not pass at all."""
+def _speedup(piece: Piece, speedup: Speedup, *, is_faster: bool) -> float:
+    """A larger window shortens all that passes until it has room; a timer may not pass at all. What
+    carries frames faster may lose none of them."""
+    if is_faster and piece.key[0] in _LOSSES:
+        return math.inf
     own = speedup(piece.key)
     window = 1.0 if piece.window is None else speedup(piece.window)
     if piece.window is None or piece.window == piece.key or window <= 1:

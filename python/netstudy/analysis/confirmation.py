@@ -14,7 +14,7 @@ from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.diagnosis import UNSURE, Diagnosis, Setting, is_undecided
 from netstudy.analysis.metrics import Metric
-from netstudy.analysis.predictions import Laws, Prediction
+from netstudy.analysis.predictions import OF_LOSSES, Laws, Prediction
 from netstudy.analysis.raising import Bound, CannotRaiseError, Raise, Raiser
 from netstudy.documents.problems import listed
 from netstudy.study.levels import has_levels, level_text
@@ -133,9 +133,12 @@ def _of_part(level: Level, part: Part) -> Bound:
 
 def _others(raiser: Raiser, laws: Laws, level: Level, limit: Raise) -> Iterator[Experiment]:
     """Resources that are no limit and can be raised without the limit, the nearest to their bounds
-    first."""
+    first. Where losses limit, a faster link is none of them: it may lose less."""
+    is_lossy = level.part is not None and level.part.kind in OF_LOSSES
+    no_others = ("none", "link") if is_lossy else ("none",)
     for one in level.candidates:
-        if one.state in (*UNSURE, "limit") or one.resource.kind == "none" or not one.share_pct:
+        kind = one.resource.kind
+        if one.state in (*UNSURE, "limit") or kind in no_others or not one.share_pct:
             continue
         try:
             raised = raiser.of(_of_candidate(one))

@@ -32,8 +32,8 @@ NOISE_PCT: Final = 1.0
 """Differences that do not count, in percent, where the study declares no noise."""
 _NO_STATIONS: Final = ("none", *WINDOWS)
 """Candidates without a queue: their share is no utilisation."""
-_TAKEN_OVER: Final = ("timeouts", "port", "congestion_window")
-"""Waits whose place others take: only that throughput gains is predicted."""
+OF_LOSSES: Final = ("timeouts", "port", "congestion_window")
+"""Waits after losses. Others take their place: only that throughput gains is predicted."""
 
 Verdict = Literal["confirmed", "undecided", "refuted"]
 
@@ -105,7 +105,7 @@ class Laws:
         """If the limit is raised."""
         if self.level.cause == "served":
             return Prediction(min([raised.factor, *self._others(raised)]), None, self.noise)
-        if any(bound.kind in _TAKEN_OVER for bound in raised.bounds):
+        if any(bound.kind in OF_LOSSES for bound in raised.bounds):
             return Prediction(self._more_than_noise, self._of_timers(raised), self.noise)
         most = [*self._others(raised), *self._of_lone_user(raised)]
         if self.level.cause == "bound":

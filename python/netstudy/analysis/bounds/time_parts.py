@@ -82,9 +82,11 @@ def shares_of_time(
 ) -> TimeShares | None:
     """The shares of the time of all units, by their lower bounds where only bounds are known; None:
     the cell has no account of time. `think_s`: the think time between two units."""
-    journey, cause = unit_time(row, "journey", "all"), unit_time(row, "cause", "all")
-    if journey is None or cause is None:
+    journey = unit_time(row, "journey", "all")
+    if journey is None:
         return None
+    # Nothing tells real hosts which work was in front.
+    cause = unit_time(row, "cause", "all") or journey
     keys = _Keys(row, {one.resource.key: one.name for one in candidates})
     return TimeShares(
         unit=journey.unit,

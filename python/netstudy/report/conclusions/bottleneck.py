@@ -383,6 +383,20 @@ def _full_but_no_limit(last: Sequence[Level], held: Sentence) -> Iterator[Senten
             held=held,
             why=Name(_NO_LIMIT[same[0].state]),
         )
+    traced = [level for level in last if level.seen.is_traced]
+    full = [(one, level) for level in traced for one in level.candidates if one.state == "reached"]
+    for both in alike(full, lambda each: each[0].resource.key):
+        shares = [
+            percent(level.seen.share_pct(one.resource.key), f"time at the {one.name} ÷ time × 100")
+            for one, level in both
+        ]
+        yield say(
+            "Full, but no limit{held}: {name} ({share}), because it takes {time} of the time.",
+            name=Name(both[0][0].name),
+            share=value_range([_share(one) for one, _ in both]),
+            held=held,
+            time=value_range(shares),
+        )
 
 
 def _ruled_out(last: Sequence[Level], one: Limits, held: Sentence) -> Iterator[Sentence]:

@@ -82,6 +82,7 @@ struct Watched {
 
 /// A wait that has not ended.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_field_names, reason = "units come last in names")]
 struct Wait {
     before_ns: u64,
     from_ns: u64,

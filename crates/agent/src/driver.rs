@@ -46,6 +46,9 @@ const GREETER: u64 = 1 << 61;
 /// often. A longer interval would delay responses; a shorter one would delay actions.
 const LOOK_INTERVAL: Duration = Duration::from_us(100);
 
+/// A wait for events that takes longer than this had none at its beginning.
+const IDLE_MIN: Duration = Duration::from_us(10);
+
 /// Connections whose greeting takes too long are closed at least this often.
 const DOOR_CHECK_MS: u16 = 1_000;
 
@@ -77,6 +80,8 @@ struct Driver<'a> {
     timer_at: Time,
     /// When the driver last polled for events.
     looked: Time,
+    /// When events last ended a time in which there were none.
+    idle: Time,
     /// When the application was last called: time of the last event or timed poll.
     told: Time,
     recorder: Recorder,
@@ -126,6 +131,7 @@ impl<'a> Driver<'a> {
             timer,
             timer_at: Time::NEVER,
             looked: clock.now(),
+            idle: clock.now(),
             told: Time::ZERO,
             recorder: Recorder::new(plan, workload_connections, clock),
             seconds: Seconds::of(plan),
@@ -273,7 +279,9 @@ impl<'a> Driver<'a> {
         if self.recorder.wants_readings(connection, moment) {
             let stream = self.connections[connection as usize].stream();
             let values = tcp_info::values(stream).map_err(Failure::run("reading TCP_INFO"))?;
-            self.recorder.read(connection, Reading::now(values, self.agent.scheduling.spent()));
+            let idle_ns = self.clock.as_ns(self.idle);
+            let reading = Reading::now(values, self.agent.scheduling.spent(), Some(idle_ns));
+            self.recorder.read(connection, reading);
         }
         Ok(())
     }
@@ -392,8 +400,12 @@ impl<'a> Driver<'a> {
         }
         let patience = if is_near { EpollTimeout::ZERO } else { self.patience() };
         let mut events = [EpollEvent::empty(); 64];
+        let asked = self.clock.now();
         let waited = self.epoll.wait(&mut events, patience);
         self.looked = self.clock.now();
+        if self.looked.since(asked) > IDLE_MIN {
+            self.idle = self.looked;
+        }
         let count = match waited {
             Ok(count) => count,
             Err(Errno::EINTR) => 0,

@@ -12,12 +12,14 @@ pub(crate) struct Reading {
     pub(crate) at_ns: u64,
     pub(crate) spent: Spent,
     pub(crate) tcp: Values,
+    /// When the thread that carries traffic last had nothing to do; none: another thread reads.
+    pub(crate) idle_ns: Option<u64>,
 }
 
 impl Reading {
     /// A reading now, with these times of the agent and these values of the connection.
-    pub(crate) fn now(tcp: Values, spent: Spent) -> Self {
-        Self { at_ns: monotonic_ns(), spent, tcp }
+    pub(crate) fn now(tcp: Values, spent: Spent, idle_ns: Option<u64>) -> Self {
+        Self { at_ns: monotonic_ns(), spent, tcp, idle_ns }
     }
 }
 
@@ -31,6 +33,7 @@ pub(crate) fn record(connection: u32, taken: Taken, readings: &[Reading]) -> Age
         at_ns: readings.iter().map(|one| one.at_ns).collect(),
         cpu_ns: readings.iter().map(|one| one.spent.cpu_ns).collect(),
         waited_ns: readings.iter().map(|one| one.spent.waited_ns).collect(),
+        idle_ns: readings.iter().map(|one| one.idle_ns).collect(),
         values: names.map(|(place, (name, _))| ((*name).to_owned(), column(place))).collect(),
     }
 }

@@ -42,7 +42,7 @@ impl Watch {
                 for tally in tallies.all() {
                     if let Some(values) = tally.values() {
                         let own = watched.entry(tally.connection()).or_default();
-                        own.look(Reading::now(values, spent));
+                        own.look(Reading::now(values, spent, None));
                     }
                 }
                 while deadline <= Instant::now() {
@@ -66,7 +66,7 @@ impl Watch {
     }
 }
 
-/// What was seen of a connection.
+/// Observations of a connection.
 #[derive(Debug)]
 struct Watched {
     kept: Vec<Reading>,
@@ -190,7 +190,8 @@ mod tests {
     fn look(at_ms: u64, values: &[(&str, u64)]) -> Reading {
         let value = |name| values.iter().find(|(own, _)| *own == name).map_or(0, |(_, own)| *own);
         let spent = Spent { cpu_ns: 0, waited_ns: None };
-        Reading { at_ns: at_ms * MS, spent, tcp: NAMES.map(|(name, _)| value(name)) }
+        let tcp = NAMES.map(|(name, _)| value(name));
+        Reading { at_ns: at_ms * MS, spent, tcp, idle_ns: None }
     }
 
     /// Waits after looks each 5 ms at a connection: bytes sent, outstanding segments,

@@ -420,7 +420,7 @@ pub enum Taken {
     AtIntervals,
 }
 
-/// What ended a wait of a sender.
+/// The end of a wait of a sender.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum WaitEnd {
@@ -799,6 +799,10 @@ pub enum AgentRecord {
         /// Time in which threads of the agent that carry traffic waited for a CPU until then; none:
         /// the kernel does not count it (`CONFIG_SCHED_INFO`).
         waited_ns: Option<Vec<u64>>,
+        /// When the thread that carries traffic last had nothing to do before the reading; none:
+        /// the readings were taken at intervals.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        idle_ns: Option<Vec<u64>>,
         /// Values by name, one per reading. The names are those of [`ConnectionCounters::tcp`].
         values: BTreeMap<String, Vec<u64>>,
     },
@@ -817,10 +821,10 @@ pub enum AgentRecord {
         /// The look after the wait: the wait ended earlier.
         until_ns: Vec<u64>,
         /// The longest usual round trip at the time: the smoothed one plus four deviations
-        /// (RFC 6298, 2.3). An acknowledgment may have been under way for so long; what is longer
-        /// was a wait for a timer.
+        /// (RFC 6298, 2.3). An acknowledgment may have been under way for so long; a longer wait was
+        /// one for a timer.
         round_trip_ns: Vec<u64>,
-        /// What ended the wait.
+        /// The ends of the waits.
         ended: Vec<WaitEnd>,
     },
     /// Incoming connections that the agent rejected.

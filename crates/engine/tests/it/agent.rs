@@ -212,9 +212,12 @@ type Readings = (Vec<u64>, Vec<u64>, Vec<u64>, BTreeMap<String, Vec<u64>>);
 
 fn readings(records: Vec<AgentRecord>, wanted: Taken) -> Vec<Readings> {
     let own = |record| match record {
-        AgentRecord::Readings { taken, at_ns, cpu_ns, waited_ns, values, .. }
+        AgentRecord::Readings { taken, at_ns, cpu_ns, waited_ns, idle_ns, values, .. }
             if taken == wanted =>
         {
+            let is_idle_before =
+                |idle: Vec<u64>| idle.iter().zip(&at_ns).all(|(idle, at)| idle < at);
+            assert_eq!(idle_ns.map(is_idle_before), (taken != Taken::AtIntervals).then_some(true));
             Some((at_ns, cpu_ns, waited_ns.expect("the kernel counts it"), values))
         }
         _ => None,

@@ -783,12 +783,15 @@ class ReadingsRecord(Wire):
     waited_ns: Times | None
     """Time in which threads of the agent that carry traffic waited for a CPU until then; None: the
     kernel does not count it (CONFIG_SCHED_INFO)."""
+    idle_ns: Times | None = Field(default=None, exclude_if=lambda told: told is None)
+    """When the thread that carries traffic last had nothing to do before the reading; None: the
+    readings were taken at intervals."""
     values: dict[str, tuple[int, ...]]
     """Name, as in ConnectionCounters.tcp -> a value for each reading."""
 
 
 WaitEnd = Literal["timeout", "retransmission", "progress"]
-"""What ended a wait of a sender: the retransmission timer; a retransmission without a timeout, that
+"""The end of a wait of a sender: the retransmission timer; a retransmission without a timeout, that
 is a tail loss probe or a loss that RACK found; an acknowledgment or new data."""
 
 
@@ -809,7 +812,7 @@ class WaitsRecord(Wire):
     """The look after the wait: the wait ended earlier."""
     round_trip_ns: Times
     """The longest usual round trip at the time: the smoothed one plus four deviations (RFC 6298,
-    2.3). An acknowledgment may have been under way for so long; what is longer was a wait for a
+    2.3). An acknowledgment may have been under way for so long; a longer wait was one for a
     timer."""
     ended: tuple[WaitEnd, ...]
 

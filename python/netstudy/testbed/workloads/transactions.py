@@ -312,7 +312,7 @@ def _unit(found: _Found) -> Unit:
     evidence, ended = found.evidence, sum(found.transactions.completed)
     # Counters grow with submissions too that failed or were under way at the end.
     share = ended / max(ended + found.uncounted, 1)
-    known = {**_of_generators(evidence), **_of_application(evidence, share)}
+    known = {**_of_generators(evidence, share), **_of_application(evidence, share)}
     unknown = (Part("own", "application", _application_host(evidence)), LATENCY, QUEUE)
     return Unit(
         whole_ns=sum(one.sum_ns for one in _measured(evidence, "response").values()),
@@ -335,26 +335,34 @@ def _application_host(evidence: Evidence) -> str:
     return _host(_work(evidence.run).roles.server[0])
 
 
-def _of_generators(evidence: Evidence) -> dict[Part, Bounds]:
+def _of_generators(evidence: Evidence, share: float) -> dict[Part, Bounds]:
     """The time until requests were sent, and the CPU time of the generators. While the thread of a
-    generator works or waits for a CPU, the answers to all its users may wait."""
+    generator works or waits for a CPU, the answers to all its users may wait. It waits because an
+    answer has come, or a request is due: the latter is in the time until it was sent."""
     users = _work(evidence.run).load.users
     found = {}
     responses, services = (_measured(evidence, latency) for latency in ("response", "service"))
     for client in evidence.clients:
         node, grown = client.spec.node, growth(client, "host")
+        unsent_ns = responses[node].sum_ns - services[node].sum_ns if node in services else 0
         cpu_ns, waited_ns = grown["process_cpu_ns"], grown.get("process_waited_ns", math.inf)
+        waited = _counted(waited_ns, share, unsent_ns)
+        found[Part("own", "generator", node)] = exactly(unsent_ns)
         found[Part("own", "cpu", node)] = at_most(cpu_ns)
-        found[Part("own", "cpu-queue", node)] = at_most(users * (cpu_ns + waited_ns))
-        if node in services:
-            unsent_ns = responses[node].sum_ns - services[node].sum_ns
-            found[Part("own", "generator", node)] = exactly(unsent_ns)
+        found[Part("own", "cpu-queue", node)] = waited._replace(high=users * (cpu_ns + waited_ns))
     return found
 
 
+def _counted(time_ns: float, share: float, elsewhere_ns: float = 0.0) -> Bounds:
+    """Bounds of a time of which transactions that count had this share, and of which another part
+    may have some already. An unknown time is infinite."""
+    low = 0.0 if math.isinf(time_ns) else max(share * time_ns - elsewhere_ns, 0.0)
+    return Bounds(low, time_ns)
+
+
 def _of_application(evidence: Evidence, share: float) -> dict[Part, Bounds]:
-    """The parts at the application server and its database, as far as they count. A transaction has
-    one operation of the database at a time, so that their times add up."""
+    """The parts at the application server and its database, as far as they count. Both work for
+    transactions only, and for each of them in one place at a time, so that their times add up."""
     application, work = evidence.application, _work(evidence.run)
     if application is None or not application.snapshots:
         return {}
@@ -362,21 +370,24 @@ def _of_application(evidence: Evidence, share: float) -> dict[Part, Bounds]:
     first, last = (one.counters for one in edges)
     host = _application_host(evidence)
     data_host = _host(work.roles.database[0]) if work.roles.database else host
-    spent = {node: _spent(evidence, node) for node in (host, data_host)}
+    pool_ns = last.pool_wait_ns - first.pool_wait_ns
     parts = {
-        Part("own", "pool", host): exactly(share * (last.pool_wait_ns - first.pool_wait_ns)),
+        Part("own", "pool", host): exactly(share * pool_ns),
         Part("own", "thread", host): UNKNOWN,
     }
-    for node, (cpu_ns, waited_ns) in spent.items():
-        parts[Part("own", "cpu", node)] = at_most(cpu_ns)
-        parts[Part("own", "cpu-queue", node)] = at_most(waited_ns)
+    for node in (data_host, host):
+        cpu_ns, waited_ns = _spent(evidence, node)
+        # A thread of the server may wait for a CPU to let a transaction have its connection.
+        elsewhere_ns = pool_ns if node == host else 0
+        parts[Part("own", "cpu", node)] = _counted(cpu_ns, share)
+        parts[Part("own", "cpu-queue", node)] = _counted(waited_ns, share, elsewhere_ns)
     worked_ns = last.pool_busy_ns - first.pool_busy_ns
+    hold = Part("own", "database-hold", data_host)
     if data_host != host:
         if first.database_active_ns is None or last.database_active_ns is None:
-            return {**parts, Part("own", "database-hold", data_host): at_most(worked_ns)}
+            return {**parts, hold: at_most(worked_ns)}
         worked_ns = last.database_active_ns - first.database_active_ns
-    held_ns = max(share * worked_ns - sum(spent[data_host]), 0.0)
-    return {**parts, Part("own", "database-hold", data_host): Bounds(held_ns, worked_ns)}
+    return {**parts, hold: _counted(worked_ns, share, sum(_spent(evidence, data_host)))}
 
 
 def _spent(evidence: Evidence, node: str) -> tuple[float, float]:

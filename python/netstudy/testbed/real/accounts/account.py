@@ -56,8 +56,8 @@ def members(kind: UnitOfWork, units: Sequence[Unit]) -> tuple[TimeAccount, ...]:
 
 
 def _account(kind: UnitOfWork, group: Group, units: Sequence[Unit]) -> TimeAccount:
-    """What lower bounds leave of the time is the part `not-known`: it belongs to the parts with
-    higher upper bounds, or to none of them."""
+    """The rest of the time above the lower bounds is the part `not-known`: it belongs to the parts
+    with higher upper bounds, or to none of them."""
     whole_ns = sum(unit.whole_ns for unit in units)
     parts = summed(tightened(unit.whole_ns, unit.parts) for unit in units)
     parts[NOT_KNOWN] = rest(whole_ns, parts)

@@ -11,7 +11,7 @@ from netstudy.wire import Place, Reason
 
 
 class Part(NamedTuple):
-    """What identifies a part: see `wire.TimeAccount`."""
+    """Identifies a part: see `wire.TimeAccount`."""
 
     reason: Reason
     place: Place
@@ -73,9 +73,9 @@ def rest(whole: float, parts: Parts) -> Bounds:
 
 
 def tightened(whole: float, parts: Parts) -> dict[Part, Bounds]:
-    """The bounds of parts that make up a whole: each takes at least what the upper bounds of all
-    others leave, and at most what their lower bounds leave. If the parts cannot make up the whole,
-    something else took a part of it, and only the latter holds."""
+    """The bounds of parts that make up a whole: each takes at least the whole less the upper bounds
+    of all others, and at most the whole less their lower bounds. If the parts cannot make up the
+    whole, something else took a part of it, and only the latter holds."""
     capped = {part: Bounds(low, min(high, whole)) for part, (low, high) in parts.items()}
     lows = sum(bounds.low for bounds in capped.values())
     highs = sum(bounds.high for bounds in capped.values())

@@ -77,6 +77,13 @@ class Course:
         last = next(places, None)
         return start_ns if last is None else self.at_ns[last]
 
+    def idle_ns(self, at_ns: int) -> int | None:
+        """When the thread that took the next reading, at this time or later, last had nothing to
+        do; None: it is not known."""
+        place = bisect_left(self.at_ns, at_ns)
+        idle = self.columns.get("idle_ns")
+        return idle[place] if idle and place < len(idle) else None
+
     def largest(self, name: str, start_ns: int, end_ns: int) -> int:
         """The largest value in a span and at the readings around it; 0: there are no readings."""
         first = max(bisect_right(self.at_ns, start_ns) - 1, 0)
@@ -97,5 +104,5 @@ class Course:
 
 
 def _columns(record: ReadingsRecord) -> dict[str, tuple[int, ...]]:
-    columns = {**record.values, "cpu_ns": record.cpu_ns}
-    return columns if record.waited_ns is None else {**columns, "waited_ns": record.waited_ns}
+    own = {"cpu_ns": record.cpu_ns, "waited_ns": record.waited_ns, "idle_ns": record.idle_ns}
+    return {**record.values, **{name: column for name, column in own.items() if column is not None}}

@@ -1,4 +1,4 @@
-"""What round trips consist of: samples of their length against the planned way.
+"""The parts of round trips, by samples of their length and the planned way.
 
 A sender that may send no more waits for an acknowledgment, so that its time is a chain of round
 trips. At a sample of length r, a part of the way that takes the time t has the share t / r.

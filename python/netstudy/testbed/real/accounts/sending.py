@@ -35,7 +35,7 @@ _PROCESSES: Mapping[wire.Place, str] = {"cpu": "cpu_ns", "cpu-queue": "waited_ns
 
 
 class Network:
-    """What accounts of a run need to know of its network."""
+    """Facts about the network of a run that its accounts share."""
 
     def __init__(self, evidence: Evidence) -> None:
         """`evidence` must be complete."""
@@ -60,7 +60,7 @@ class Network:
         return self._counted[host]
 
     def processes(self, agent: AgentEvidence) -> Course:
-        """Readings of an agent's CPU time, which were taken with those of all its connections."""
+        """Readings of an agent's CPU time: at each reading of any of its connections."""
         if agent.spec not in self._processes:
             self._processes[agent.spec] = Course.of(agent.all_of(ReadingsRecord))
         return self._processes[agent.spec]
@@ -159,7 +159,7 @@ class Sending:
                 part: one._replace(low=max(one.low - less_ns, 0))
                 for part, one in of_windows.items()
             },
-            **self._of_processes(start_ns, end_ns),
+            **self._of_processes(start_ns, end_ns, written_ns),
         }
         trips = rest(end_ns - start_ns, known)
         divided = {
@@ -249,23 +249,34 @@ class Sending:
             parts[own] = Bounds(min(parts[own].low, most), min(parts[own].high, most))
         return parts
 
-    def _of_processes(self, start_ns: int, end_ns: int) -> dict[Part, Bounds]:
+    def _of_processes(
+        self, start_ns: int, end_ns: int, written_ns: int | None = None
+    ) -> dict[Part, Bounds]:
         """CPU time of the agents at both ends, and their waits for a CPU, during which data may
-        have waited or not. They wait for the receiver only once the last of them have arrived:
-        until then, its kernel acknowledges them, and a receiver that is too slow shuts the
-        window."""
-        arrived_ns = self.course.last_under_way_ns(start_ns, end_ns)
+        have waited or not. They wait for the sender until the kernel has taken the last of them.
+        They wait for the receiver once the last of them have arrived: until then, its kernel
+        acknowledges them, and a receiver that is too slow shuts the window."""
+        taken_ns = end_ns if written_ns is None else max(min(written_ns, end_ns), start_ns)
+        under_way_ns = self.course.last_under_way_ns(start_ns, end_ns)
+        # A receiver that had nothing to do waited for a CPU before it went on.
+        idle_ns = min(max(self._idle_ns(end_ns), under_way_ns), end_ns)
+        arrived_ns = {"cpu": idle_ns, "cpu-queue": under_way_ns}
         found: dict[Part, Bounds] = {}
-        for agent, from_ns in ((self.agent, start_ns), (self._receiver, arrived_ns)):
+        for agent, until_ns in ((self.agent, taken_ns), (self._receiver, end_ns)):
+            course = self.network.processes(agent)
             for place, name in _PROCESSES.items():
-                if not self._hops and place == "cpu":
-                    continue
-                grown = self.network.processes(agent).growth(name, from_ns, end_ns)
-                most_ns = end_ns - from_ns
-                spent = at_most(most_ns if grown is None else min(grown.high, most_ns))
-                part = Part("own", place, agent.spec.node)
-                found[part] = found.get(part, NOTHING).plus(spent)
+                if self._hops or place != "cpu":
+                    from_ns = start_ns if agent is self.agent else arrived_ns[place]
+                    grown = course.growth(name, start_ns, until_ns) or UNKNOWN
+                    spent = at_most(min(grown.high, until_ns - from_ns))
+                    part = Part("own", place, agent.spec.node)
+                    found[part] = found.get(part, NOTHING).plus(spent)
         return found
+
+    def _idle_ns(self, end_ns: int) -> int:
+        """When the receiver last had nothing to do before the end of a span; 0: it is not known."""
+        agent, number = self._end(_OTHER[self.role])
+        return Course.of(agent.readings(number)).idle_ns(end_ns) or 0
 
     def _shares(self, start_ns: int, end_ns: int, size_bytes: int) -> dict[Part, Bounds]:
         if not self._hops:

@@ -47,7 +47,7 @@ def waits(records: Sequence[WaitsRecord]) -> Iterator[Wait]:
 
 @dataclass(frozen=True)
 class Timers:
-    """What is known of a sender's timers in a span."""
+    """Knowledge of a sender's timers in a span."""
 
     seen: Sequence[Wait]
     """Waits that overlap the span."""

@@ -803,7 +803,7 @@ pub enum AgentRecord {
         /// the readings were taken at intervals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_ns: Option<Vec<u64>>,
-        /// Values by name, one per reading. The names are those of [`ConnectionCounters::tcp`].
+        /// Values by name, one per reading. They have the names of [`ConnectionCounters::tcp`].
         values: BTreeMap<String, Vec<u64>>,
     },
     /// Times in which a connection had data outstanding, but at two looks or more had neither sent

@@ -146,7 +146,7 @@ def cause_summary(found: PanelResult) -> list[Sentence]:
     first = rings if signals.mostly_ring_drops(found) else []
     each = (
         first,
-        # The largest parts at each level are told by the conclusion on where the time goes.
+        # The conclusion on where the time goes names the largest parts at each level.
         islice(beyond_wire.of_growth(found), 1),
         signals.explained_waits(found),
         [] if first else rings,

@@ -1386,6 +1386,7 @@ class TimeAccount(Wire):
     from the start of the iteration to its own last byte. Where a run has very many units, `middle`
     and `slowest` are chosen from every second unit, every fourth, and so on."""
     unit: UnitOfWork
+    """The kind of the units."""
     units: int
     """Number of units in the group."""
     whole_ps: int

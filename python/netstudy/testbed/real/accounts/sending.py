@@ -10,7 +10,6 @@ from functools import cached_property
 from netstudy import wire
 from netstudy.testbed.real.accounts import timers, windows
 from netstudy.testbed.real.accounts.bounds import (
-    NOTHING,
     UNKNOWN,
     Bounds,
     Part,
@@ -258,19 +257,29 @@ class Sending:
         acknowledges them, and a receiver that is too slow shuts the window."""
         taken_ns = end_ns if written_ns is None else max(min(written_ns, end_ns), start_ns)
         under_way_ns = self.course.last_under_way_ns(start_ns, end_ns)
+        arrived_ns = min(max(self._idle_ns(end_ns), under_way_ns), end_ns)
+        span_ns = taken_ns - start_ns
+        sent = {"cpu": span_ns, "cpu-queue": span_ns}
         # A receiver that had nothing to do waited for a CPU before it went on.
-        idle_ns = min(max(self._idle_ns(end_ns), under_way_ns), end_ns)
-        arrived_ns = {"cpu": idle_ns, "cpu-queue": under_way_ns}
-        found: dict[Part, Bounds] = {}
-        for agent, until_ns in ((self.agent, taken_ns), (self._receiver, end_ns)):
-            course = self.network.processes(agent)
-            for place, name in _PROCESSES.items():
-                if self._hops or place != "cpu":
-                    from_ns = start_ns if agent is self.agent else arrived_ns[place]
-                    grown = course.growth(name, start_ns, until_ns) or UNKNOWN
-                    spent = at_most(min(grown.high, until_ns - from_ns))
-                    part = Part("own", place, agent.spec.node)
-                    found[part] = found.get(part, NOTHING).plus(spent)
+        received = {"cpu": end_ns - arrived_ns, "cpu-queue": end_ns - under_way_ns}
+        return summed(
+            (
+                self._spent(self.agent, start_ns, taken_ns, sent),
+                self._spent(self._receiver, arrived_ns, end_ns, received),
+            )
+        )
+
+    def _spent(
+        self, agent: AgentEvidence, from_ns: int, until_ns: int, most_ns: Mapping[str, int]
+    ) -> dict[Part, Bounds]:
+        """CPU time of an agent in a span, and its waits, by place; neither is longer than the most.
+        Inside a host, the CPU time is that of the data's way."""
+        course, found = self.network.processes(agent), {}
+        for place, name in _PROCESSES.items():
+            if self._hops or place != "cpu":
+                grown = course.growth(name, from_ns, until_ns) or UNKNOWN
+                spent = at_most(min(grown.high, most_ns[place]))
+                found[Part("own", place, agent.spec.node)] = spent
         return found
 
     def _idle_ns(self, end_ns: int) -> int:

@@ -101,7 +101,7 @@ def delayed_ack(timers: Timers, start_ns: int, end_ns: int) -> Bounds:
     seen = [one for one in timers.seen if one.ended == "progress"]
     long = [one for one in seen if one.until_ns - one.before_ns >= least_ns]
     times = sorted((one.within(start_ns, end_ns).high for one in long), reverse=True)
-    return at_most(sum(times[: int(timers.delayed_acks)]))
+    return at_most(sum(time for time in times[: timers.delayed_acks] if time >= least_ns))
 
 
 def parts(

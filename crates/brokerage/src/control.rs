@@ -154,8 +154,7 @@ async fn obey(
         let record = match command {
             BrokerageCommand::Stop {} => return output.write(&BrokerageRecord::End {}),
             BrokerageCommand::Snapshot { name } => {
-                let counters = server.counters().await;
-                BrokerageRecord::Snapshot { name, at_ns: now_ns(), counters }
+                BrokerageRecord::Snapshot { name, at_ns: now_ns(), counters: server.counters() }
             }
             BrokerageCommand::Load {} => {
                 let load = Job::Load(plan.population.clone());

@@ -65,12 +65,7 @@ impl Counters {
     }
 
     /// All counters, for a record.
-    pub(crate) fn read(
-        &self,
-        sessions: usize,
-        threads_busy: Duration,
-        database_active: Option<Duration>,
-    ) -> BrokerageCounters {
+    pub(crate) fn read(&self, sessions: usize, threads_busy: Duration) -> BrokerageCounters {
         let of = |counter: &AtomicU64| counter.load(Relaxed);
         let responses = ["2xx", "3xx", "4xx", "5xx"].into_iter().zip(&self.responses);
         let responses: BTreeMap<_, _> =
@@ -91,7 +86,6 @@ impl Counters {
             pool_wait_ns: of(&self.pool_wait_ns),
             pool_busy_ns: of(&self.pool_busy_ns),
             threads_busy_ns: threads_busy.as_nanos() as u64,
-            database_active_ns: database_active.map(|time| time.as_nanos() as u64),
             database_connects: of(&self.database_connects),
             bytes_in: of(&self.bytes_in),
             bytes_out: of(&self.bytes_out),

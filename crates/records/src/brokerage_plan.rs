@@ -226,9 +226,6 @@ pub struct BrokerageCounters {
     pub pool_busy_ns: u64,
     /// Total time for which the worker threads worked.
     pub threads_busy_ns: u64,
-    /// Total time for which the database worked on statements of this database, whoever sent them;
-    /// none: it does not tell. PostgreSQL tells since version 15, with `pg_stat_database.active_time`.
-    pub database_active_ns: Option<u64>,
     /// Connections to the database that were opened.
     pub database_connects: u64,
     /// Bytes received by HTTP connections.

@@ -24,9 +24,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// SQL that begins a transaction during which no other transaction can change these tables.
 const ALONE: &str = "BEGIN; SET LOCAL synchronous_commit = on; \
     LOCK TABLE account, accountprofile, holding, orders IN EXCLUSIVE MODE";
-/// Query for the milliseconds in which processes of the server worked on statements.
-const ACTIVE_MS: &str =
-    "SELECT active_time FROM pg_stat_database WHERE datname = current_database()";
 /// Bytes per message when a table is filled (COPY).
 const COPY_BYTES: usize = 64 * 1024;
 /// Comment that marks the application's own tables: a table without it belongs to another application.
@@ -88,27 +85,12 @@ impl Open {
 
     /// The server's version.
     pub(crate) async fn version(&self) -> Result<String, DatabaseError> {
-        Ok(self.text("SHOW server_version").await?.unwrap_or_default())
-    }
-
-    /// Lets the server process of this connection report its times when it has answered.
-    pub(crate) async fn report_times(&self) -> Result<(), DatabaseError> {
-        self.text("SELECT pg_stat_force_next_flush()").await.map(drop)
-    }
-
-    /// How long the server has worked on statements of this database, by the times reported so far.
-    pub(crate) async fn active(&self) -> Result<Option<Duration>, DatabaseError> {
-        let ms = self.text(ACTIVE_MS).await?.and_then(|text| text.parse().ok());
-        Ok(ms.map(|ms: f64| Duration::from_secs_f64(ms / 1e3)))
-    }
-
-    /// The first value of the first row of a query's result.
-    async fn text(&self, query: &str) -> Result<Option<String>, DatabaseError> {
-        let rows = self.client.simple_query(query).await.map_err(error)?;
-        Ok(rows.iter().find_map(|message| match message {
+        let rows = self.client.simple_query("SHOW server_version").await.map_err(error)?;
+        let version = rows.iter().find_map(|message| match message {
             SimpleQueryMessage::Row(row) => row.get(0).map(str::to_owned),
             _ => None,
-        }))
+        });
+        Ok(version.unwrap_or_default())
     }
 }
 

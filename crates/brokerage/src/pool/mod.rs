@@ -4,7 +4,6 @@ mod postgresql;
 mod sqlite;
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use netstudy_records::BrokerageDatabase;
 
@@ -39,15 +38,6 @@ impl Pool {
                 let version = pool.version().await?;
                 Ok((Self::Postgresql(pool), format!("PostgreSQL {version}")))
             }
-        }
-    }
-
-    /// How long the database has worked on statements until now; none: it does not tell. Jobs that
-    /// are running count until now only if the database tells of them.
-    pub(crate) async fn active(&self) -> Option<Duration> {
-        match self {
-            Self::Sqlite(_) => None,
-            Self::Postgresql(pool) => pool.active().await,
         }
     }
 

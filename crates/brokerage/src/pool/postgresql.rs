@@ -4,9 +4,8 @@
 //! caches. A closed connection is replaced when a connection is needed, so the pool works again
 //! once the server is back.
 
-use std::collections::VecDeque;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
@@ -29,7 +28,7 @@ pub(crate) struct Pool(Arc<Inner>);
 struct Inner {
     server: Server,
     room: Semaphore,
-    idle: Mutex<VecDeque<Open>>,
+    idle: Mutex<Vec<Open>>,
     application: Arc<Application>,
 }
 
@@ -53,21 +52,6 @@ impl Pool {
         let version = open.version().await?;
         self.0.give_back(open);
         Ok(version)
-    }
-
-    /// How long the server has worked on statements. A server process reports its times once a second
-    /// unless it is asked to, so each idle connection asks for that.
-    pub(super) async fn active(&self) -> Option<Duration> {
-        let (inner, mut active) = (&self.0, None);
-        let count = inner.idle().len();
-        for _ in 0..count {
-            let _permit = inner.room.try_acquire().ok()?;
-            let open = inner.idle().pop_front()?;
-            open.report_times().await.ok()?;
-            active = open.active().await.ok().flatten();
-            inner.give_back(open);
-        }
-        active
     }
 
     /// Runs the job in a separate task. Otherwise a client that disconnects could cancel a
@@ -126,7 +110,7 @@ impl Inner {
 
     async fn take(&self) -> Result<Open, DatabaseError> {
         loop {
-            let idle = self.idle().pop_back();
+            let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
             match idle {
                 Some(open) if open.is_closed() => {}
                 Some(open) => return Ok(open),
@@ -137,11 +121,7 @@ impl Inner {
 
     fn give_back(&self, open: Open) {
         if !open.is_closed() {
-            self.idle().push_back(open);
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(open);
         }
-    }
-
-    fn idle(&self) -> MutexGuard<'_, VecDeque<Open>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -86,11 +86,10 @@ impl Server {
     }
 
     /// All counters. Must be called in the runtime that serves.
-    pub(crate) async fn counters(&self) -> BrokerageCounters {
-        let database_active = self.pool.active().await;
+    pub(crate) fn counters(&self) -> BrokerageCounters {
         let threads = Handle::current().metrics();
         let busy = (0..threads.num_workers()).map(|one| threads.worker_total_busy_duration(one));
-        self.application.counters.read(self.sessions.count(), busy.sum(), database_active)
+        self.application.counters.read(self.sessions.count(), busy.sum())
     }
 
     async fn accept(self: Arc<Self>, listener: TcpListener) {

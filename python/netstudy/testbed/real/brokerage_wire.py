@@ -224,9 +224,6 @@ class BrokerageCounters(Wire):
     """Total time for which operations that have ended used a connection to the database."""
     threads_busy_ns: int
     """Total time for which the worker threads worked."""
-    database_active_ns: int | None
-    """Total time for which the database worked on statements of this database, whoever sent them;
-    None: it does not tell. PostgreSQL tells since version 15, with pg_stat_database.active_time."""
     database_connects: int
     """Connections to the database that were opened."""
     bytes_in: int

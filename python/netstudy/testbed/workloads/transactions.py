@@ -382,12 +382,10 @@ def _of_application(evidence: Evidence, share: float) -> dict[Part, Bounds]:
         parts[Part("own", "cpu", node)] = _counted(cpu_ns, share)
         parts[Part("own", "cpu-queue", node)] = _counted(waited_ns, share, elsewhere_ns)
     worked_ns = last.pool_busy_ns - first.pool_busy_ns
-    hold = Part("own", "database-hold", data_host)
-    if data_host != host:
-        if first.database_active_ns is None or last.database_active_ns is None:
-            return {**parts, hold: at_most(worked_ns)}
-        worked_ns = last.database_active_ns - first.database_active_ns
-    return {**parts, hold: _counted(worked_ns, share, sum(_spent(evidence, data_host)))}
+    held = at_most(worked_ns)
+    if data_host == host:
+        held = _counted(worked_ns, share, sum(_spent(evidence, host)))
+    return {**parts, Part("own", "database-hold", data_host): held}
 
 
 def _spent(evidence: Evidence, node: str) -> tuple[float, float]:

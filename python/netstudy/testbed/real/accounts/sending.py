@@ -236,7 +236,10 @@ class Sending:
         self, start_ns: int, end_ns: int, size_bytes: int, written_ns: int | None
     ) -> dict[Part, Bounds]:
         """A message that fits into the window of the peer never waits for it, and the send buffer
-        has room once it has taken the last byte."""
+        has room once it has taken the last byte. Inside a host, a window is shut while a CPU works
+        for the receiver: that is time of the CPU."""
+        if not self._hops:
+            return {}
         names = ("peer_window_us", "own_buffer_us")
         found = {name: self.course.growth(name, start_ns, end_ns) or UNKNOWN for name in names}
         if size_bytes <= (self.course.latest("peer_window_bytes", start_ns) or 0):

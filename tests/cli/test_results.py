@@ -400,16 +400,15 @@ class TestLostFigures:
     def test_a_figure_that_the_renderer_fails_on_is_named(
         self, done: Folder, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        failed: list[str] = []
+
+        def drawn(wanted: str) -> str:
+            failed.extend([wanted] if not failed else [])
+            return rendering.LOST if wanted in failed else rendering.drawn_here([wanted])()[0]
+
         @contextmanager
         def failing() -> Iterator[rendering.Draw]:
-            yield (
-                lambda wanted: (
-                    lambda: [
-                        rendering.LOST,
-                        *rendering.drawn_here(wanted[1:])(),
-                    ]
-                )
-            )
+            yield lambda wanted: lambda: [drawn(one) for one in wanted]
 
         monkeypatch.setattr(rendering, "drawn_beside", failing)
         outcome = netstudy("report", "small")

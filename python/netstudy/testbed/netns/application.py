@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from netstudy import wire
+from netstudy.testbed.netns.control_groups import join_groups
 from netstudy.testbed.netns.database import (
     NAME,
     PORT,
@@ -40,6 +41,7 @@ from netstudy.testbed.real.processes import (
     Process,
     RunProcesses,
     answered,
+    local_channel,
     ready,
 )
 from netstudy.testbed.real.secrets import password_of
@@ -125,8 +127,7 @@ class _Place:
         files, cpus = tuple(self.groups.get(host, ())), self.setting.cpus_of(host)
 
         def act() -> None:
-            for file in files:
-                file.write_text("0")
+            join_groups(files)
             os.sched_setaffinity(0, cpus)
 
         return act
@@ -264,8 +265,9 @@ class _Brokerage(RunApplication):
             time_limit_ms=setting.time_limits.run_ms + round(1e3 * _WORK_S),
         )
         command = [*in_namespace(host), str(setting.engine), "brokerage"]
+        channel = await local_channel(plan.node, command, place.ready(host))
         application = await processes.start(
-            plan.node, command, plan, brokerage_wire.BROKERAGE_RECORD, place.ready(host)
+            plan.node, channel, plan, brokerage_wire.BROKERAGE_RECORD
         )
         said = await ready(application, brokerage_wire.BrokerageReady)
         return cls(place, application, said.listening, database, server)

@@ -14,7 +14,13 @@ from netstudy.testbed.netns.namespaces import in_namespace
 from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import snmp_wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.processes import NodeProcess, RunProcesses, answered, ready
+from netstudy.testbed.real.processes import (
+    NodeProcess,
+    RunProcesses,
+    answered,
+    local_channel,
+    ready,
+)
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.real.snmp import Polls
 
@@ -113,7 +119,8 @@ class Poller:
         )
         command = [*in_namespace(polling.from_), str(setting.engine), "snmp"]
         name = f"{polling.from_} (polls {polling.switch} each {polling.every_ns / 1e9:g} s)"
-        process = await processes.start(name, command, plan, _RECORD)
+        channel = await local_channel(name, command)
+        process = await processes.start(name, channel, plan, _RECORD)
         await ready(process, snmp_wire.SnmpReady)
         return cls(polling, process, _rates_bps(layout, polling.switch))
 

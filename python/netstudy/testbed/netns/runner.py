@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.netns.agent_plan import agent_plan
 from netstudy.testbed.netns.application import RunApplication, start_application
-from netstudy.testbed.netns.control_groups import control_groups
+from netstudy.testbed.netns.control_groups import control_groups, join_groups
 from netstudy.testbed.netns.kernel import tick_ns
 from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
 from netstudy.testbed.netns.layout import Layout
@@ -34,6 +35,7 @@ from netstudy.testbed.real.processes import (
     RunProcesses,
     Transcript,
     answered,
+    local_channel,
     ready,
 )
 from netstudy.testbed.real.progress import UnderWay
@@ -127,10 +129,7 @@ async def carry_out(
                 before = _prepared(application, setting.run, course)
                 await _unless_one_ends(before, list(application.processes))
             port = application.port if application else None
-            agents = await _start_agents(setting, token, processes, port)
-            for spec, agent in agents.items():
-                for file in groups.get(setting.layout.host_of(spec.node).machine, ()):
-                    file.write_text(str(agent.process.pid))
+            agents = await _start_agents(setting, token, processes, port, groups)
             under_way = UnderWay(setting.run)
             crew = _Crew(
                 setting, processes, switch, agents, pollers, application, under_way, course
@@ -188,7 +187,7 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[P
 
 
 async def _note_end(process: Process, ended: list[Process]) -> None:
-    await process.process.wait()
+    await process.wait()
     ended.append(process)
 
 
@@ -202,7 +201,7 @@ def _culprit(ended: list[Process]) -> Process:
     """The process whose end made the others end, chosen from all processes that ended, in order.
     Since a killed process closes its connections first, its peers may end before we see its own
     end."""
-    killed = (one for one in ended if (one.process.returncode or 0) < 0)
+    killed = (one for one in ended if one.killed)
     return next(killed, ended[0])
 
 
@@ -416,7 +415,11 @@ async def _start_switch(
 
 
 async def _start_agents(
-    setting: Setting, token: str, processes: RunProcesses, port: int | None
+    setting: Setting,
+    token: str,
+    processes: RunProcesses,
+    port: int | None,
+    groups: Mapping[str, Sequence[Path]],
 ) -> dict[AgentSpec, Agent]:
     """Start servers and observers, then the clients, which need to know the ports of the servers or
     of the application."""
@@ -427,7 +430,9 @@ async def _start_agents(
         plan = agent_plan(setting, spec, token, listening, port)
         command = [*in_namespace(host.node), str(setting.engine), "agent"]
         name = setting.process_name(spec)
-        agent = await processes.start(name, command, plan, agent_wire.AGENT_RECORD)
+        files = groups.get(host.machine, ())
+        channel = await local_channel(name, command, lambda: join_groups(files))
+        agent = await processes.start(name, channel, plan, agent_wire.AGENT_RECORD)
         said = await ready(agent, agent_wire.ReadyRecord)
         if spec.role == "server" and not said.listening:
             raise NodeError(name, "does not say where it listens")

@@ -23,7 +23,13 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.processes import NodeProcess, RunProcesses, answered, ready
+from netstudy.testbed.real.processes import (
+    NodeProcess,
+    RunProcesses,
+    answered,
+    local_channel,
+    ready,
+)
 from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
@@ -67,9 +73,10 @@ class EngineSwitch:
         the SNMP communities of polled switches. Raises NodeError."""
         plan = switch_plan(run, layout, cpu, time_limit_ms, communities)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
-        process = await processes.start(SWITCH, command, plan, _RECORD)
+        channel = await local_channel(SWITCH, command)
+        process = await processes.start(SWITCH, channel, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
-        processes.accompany(keep_before_others(process.process.pid))
+        processes.accompany(keep_before_others(channel.process.pid))
         return cls(process)
 
     async def snapshot(self, name: str) -> None:

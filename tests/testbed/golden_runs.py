@@ -20,14 +20,15 @@ from netstudy import wire
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.layout import make_layout
-from netstudy.testbed.netns.network import network
-from netstudy.testbed.netns.polling import polled_switches
-from netstudy.testbed.netns.runner import carry_out
+from netstudy.testbed.netns.place import NamespacePlace
+from netstudy.testbed.netns.resources import Resources, cpu_pinning
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
-from netstudy.testbed.netns.setting import Setting, cpu_pinning
 from netstudy.testbed.real.assemble import run_record
+from netstudy.testbed.real.conduct import carry_out
 from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.polling import polled_switches
 from netstudy.testbed.real.processes import Transcript
+from netstudy.testbed.real.setting import Setting
 from tests.testbed.carried_out import a_run, counts, roles, times
 from tests.testbed.networks import dumbbell, star, zones
 
@@ -142,8 +143,8 @@ def _carried_out(run: wire.Run, transcript: Transcript) -> Evidence:
     layout = make_layout(
         run.network, kernel(), receive_cpu=pinning.hosts, polled=polled_switches(run)
     )
-    with network(layout):
-        return asyncio.run(carry_out(Setting(run, layout, find_engine(), pinning), transcript))
+    place = NamespacePlace(Resources(run, layout, find_engine(), pinning), kernel())
+    return asyncio.run(carry_out(Setting(run, place), transcript))
 
 
 def main() -> None:

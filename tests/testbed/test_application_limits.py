@@ -16,7 +16,7 @@ from netstudy.testbed.netns.application_limits import application_notes, databas
 from netstudy.testbed.netns.control_groups import DiskLimit
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.layout import make_layout
-from netstudy.testbed.netns.setting import CpuPinning, Setting, disk_limit
+from netstudy.testbed.netns.resources import CpuPinning, Resources, disk_limit
 from netstudy.testbed.netns.unsupported import unsupported
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
@@ -126,7 +126,7 @@ def test_whole_cpus_are_given_from_the_last_one_down(
 ) -> None:
     asked = {"app": app, "db": db}
     graph = tiers(groups={name: {"cpu": wire.Cpu(cpus=n)} for name, n in asked.items() if n})
-    found = setting(a_served_run(transactions(brokerage(), USERS), graph))
+    found = resources(a_served_run(transactions(brokerage(), USERS), graph))
     assert [set(found.cpus_of(name)) for name in ("app", "db")] == list(expected)
     assert set(found.cpus_of("client")) == {0}
     assert found.cpus["app"] == len(expected[0])
@@ -134,15 +134,15 @@ def test_whole_cpus_are_given_from_the_last_one_down(
 
 def test_a_share_of_a_cpu_counts_as_that_many() -> None:
     graph = tiers(groups={"app": {"cpu_quota_pct": 150.0, "cpu": wire.Cpu(cpus=8)}})
-    found = setting(a_served_run(transactions(brokerage(), USERS), graph))
+    found = resources(a_served_run(transactions(brokerage(), USERS), graph))
     assert found.cpus["app"] == 1.5
     assert found.limits["app"].cpu_pct == 150.0
     assert found.limits["client"].controllers == []
 
 
-def setting(run: wire.Run) -> Setting:
+def resources(run: wire.Run) -> Resources:
     layout = make_layout(run.network, MODERN)
-    return Setting(
+    return Resources(
         run, layout, Path(), CpuPinning(0, 1), allowed=frozenset(range(4)), database_engine=None
     )
 

@@ -10,8 +10,8 @@ from typing import Literal
 import pytest
 
 from netstudy import wire
-from netstudy.testbed.netns.supervisor import ATTEMPTS_MAX, undisturbed
 from netstudy.testbed.real.captures import keep
+from netstudy.testbed.real.supervise import ATTEMPTS_MAX, undisturbed
 
 LATE = wire.Check(law="the switch keeps to its times", holds=False, detail="9 of 100 frames late")
 VANISHED = wire.Check(

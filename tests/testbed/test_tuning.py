@@ -21,11 +21,13 @@ from netstudy.testbed.netns.control_groups import (
     disk_of,
     usable,
 )
-from netstudy.testbed.netns.setting import CpuPinning, Setting
+from netstudy.testbed.netns.place import NamespacePlace
+from netstudy.testbed.netns.resources import CpuPinning, Resources
 from netstudy.testbed.netns.tuning import cpu_mask, keep_before_others
+from netstudy.testbed.real.setting import Setting
 from tests.skips import or_skip
 from tests.testbed.carried_out import a_run, counts, roles
-from tests.testbed.networks import layout, zones
+from tests.testbed.networks import MODERN, layout, zones
 
 SPIN = "while True: pass"
 SLEEP = "import time; time.sleep(60)"
@@ -191,7 +193,9 @@ def test_zones_take_of_the_quota_of_their_host_and_have_none_of_their_own() -> N
     network = network.model_copy(update={"groups": tuple(groups)})
     work = wire.Transfer(roles=roles("server.a", "server.b"), size_bytes=1)
     plan = layout(network, switching="user-space")
-    setting = Setting(a_run(network, work, counts(1)), plan, Path(), CpuPinning(None, None))
+    run = a_run(network, work, counts(1))
+    resources = Resources(run, plan, Path(), CpuPinning(None, None))
+    setting = Setting(run, NamespacePlace(resources, MODERN))
 
-    assert setting.quotas == {"server": 50.0}
+    assert resources.quotas == {"server": 50.0}
     assert {plan.host_of(spec.node).node for spec in setting.specs.clients} == {"server"}

@@ -10,8 +10,8 @@ from pathlib import Path
 from netstudy.errors import NetstudyError, TestbedError
 from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.sandbox import enter
-from netstudy.testbed.netns.setting import SILENCE_S
 from netstudy.testbed.netns.supervisor import supervise
+from netstudy.testbed.real.setting import SILENCE_S
 
 
 def main() -> int:

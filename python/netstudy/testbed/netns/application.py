@@ -11,7 +11,6 @@ import os
 import shutil
 import signal
 import socket
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from netstudy import wire
+from netstudy.testbed.netns.control_groups import join_groups
 from netstudy.testbed.netns.database import (
     NAME,
     PORT,
@@ -28,11 +28,11 @@ from netstudy.testbed.netns.database import (
     start_database,
 )
 from netstudy.testbed.netns.namespaces import end_processes, in_namespace, within
+from netstudy.testbed.netns.resources import Resources
 from netstudy.testbed.netns.sandbox import outside
-from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import brokerage_wire
 from netstudy.testbed.real import wire as agent_wire
-from netstudy.testbed.real.application import ApplicationEvidence, Served
+from netstudy.testbed.real.application import ApplicationEvidence, RunApplication, Served
 from netstudy.testbed.real.processes import (
     NodeError,
     NodeProcess,
@@ -40,6 +40,7 @@ from netstudy.testbed.real.processes import (
     Process,
     RunProcesses,
     answered,
+    local_channel,
     ready,
 )
 from netstudy.testbed.real.secrets import password_of
@@ -57,57 +58,37 @@ _PORT = 8080
 AnswerT = TypeVar("AnswerT", bound=Wire)
 
 
-class RunApplication(ABC):
-    """The application of a run that is in progress."""
-
-    processes: Sequence[Process] = ()
-
-    @property
-    @abstractmethod
-    def port(self) -> int:
-        """The port that the application listens on."""
-
-    @abstractmethod
-    async def prepare(self, kind: wire.PhaseKind) -> None:
-        """Do the application's work in a phase of the run. Raises NodeError."""
-
-    @abstractmethod
-    async def snapshot(self, name: str) -> None:
-        """Read the application's counters at the start or end of a phase."""
-
-    @abstractmethod
-    async def finish(self) -> ApplicationEvidence:
-        """Check the application's books, and return its records."""
-
-
 async def start_application(
-    setting: Setting, groups: Mapping[str, Sequence[Path]], processes: RunProcesses
+    resources: Resources,
+    groups: Mapping[str, Sequence[Path]],
+    processes: RunProcesses,
+    time_limit_ms: int,
 ) -> RunApplication | None:
     """Start the application on the run's hosts; None if the run has no application. Raises
     NodeError."""
-    served = setting.served
+    served = resources.served
     if served is None:
         return None
-    place = _Place(setting, served, groups)
+    hosts = _Hosts(resources, served, groups)
     match served.application:
         case wire.Program() as asked:
-            return await _Program.start(asked, place, processes)
+            return await _Program.start(asked, hosts, processes)
         case wire.Brokerage() as asked:
-            return await _Brokerage.start(asked, place, processes)
+            return await _Brokerage.start(asked, hosts, processes, time_limit_ms)
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Hosts:
     """Where the processes of an application run."""
 
-    setting: Setting
+    resources: Resources
     served: Served
     groups: Mapping[str, Sequence[Path]]
     """Host -> the files that add a process to its control groups."""
 
     def toward(self, host: str, other: str) -> str:
         """The address that a host uses to reach another one."""
-        layout = self.setting.layout
+        layout = self.resources.layout
         own, _ = layout.routes.reached(host, other) or (host, other)
         return layout.address(own).ip
 
@@ -116,17 +97,16 @@ class _Place:
         """The address on which the application listens: the one that all generators use, or all
         addresses (a wildcard) if generators use different ones."""
         found = {
-            self.toward(self.served.host, one) for one in self.setting.run.workload.roles.client
+            self.toward(self.served.host, one) for one in self.resources.run.workload.roles.client
         }
         return IPv4Address(found.pop() if len(found) == 1 else 0)
 
     def ready(self, host: str) -> Callable[[], None]:
         """A function that puts a new process into a host's control groups and on its CPUs."""
-        files, cpus = tuple(self.groups.get(host, ())), self.setting.cpus_of(host)
+        files, cpus = tuple(self.groups.get(host, ())), self.resources.cpus_of(host)
 
         def act() -> None:
-            for file in files:
-                file.write_text("0")
+            join_groups(files)
             os.sched_setaffinity(0, cpus)
 
         return act
@@ -148,16 +128,16 @@ class _Program(RunApplication):
     """A program of the user as the application."""
 
     asked: wire.Program
-    place: _Place
+    hosts: _Hosts
     process: PlainProcess
 
     @classmethod
-    async def start(cls, asked: wire.Program, place: _Place, processes: RunProcesses) -> _Program:
-        host = place.served.host
-        folder = place.folder(host, "application", "ram", processes)
+    async def start(cls, asked: wire.Program, hosts: _Hosts, processes: RunProcesses) -> _Program:
+        host = hosts.served.host
+        folder = hosts.folder(host, "application", "ram", processes)
         environment = {
             **os.environ,
-            "NETSTUDY_ADDRESS": str(place.listening),
+            "NETSTUDY_ADDRESS": str(hosts.listening),
             "NETSTUDY_PORT": str(asked.port),
             "NETSTUDY_FOLDER": str(folder),
         }
@@ -166,10 +146,10 @@ class _Program(RunApplication):
             [*in_namespace(host), *asked.start],
             folder=str(folder),
             environment=environment,
-            prepare=place.ready(host),
+            prepare=hosts.ready(host),
             end_by=signal.SIGTERM,
         )
-        started = cls(asked, place, process)
+        started = cls(asked, hosts, process)
         await started._answers()
         return started
 
@@ -189,7 +169,7 @@ class _Program(RunApplication):
 
     async def finish(self) -> ApplicationEvidence:
         """See RunApplication.finish."""
-        return ApplicationEvidence(self.place.served.host)
+        return ApplicationEvidence(self.hosts.served.host)
 
     async def _answers(self) -> None:
         """Wait until the program answers with success at its ready path."""
@@ -201,17 +181,17 @@ class _Program(RunApplication):
                         await self.process.say_why()
                     await asyncio.sleep(_STEP_S)
         except TimeoutError:
-            where = f"http://{self.place.listening}:{self.port}{self.asked.ready_path}"
+            where = f"http://{self.hosts.listening}:{self.port}{self.asked.ready_path}"
             message = f"{where} does not answer with success after {_READY_S:.0f} s: {last}"
             raise NodeError(self.process.node, message) from None
 
     async def _try(self) -> str:
         """Send one request, inside the host. Returns the reason why the program is not ready yet;
         empty if it is ready."""
-        with within(self.place.served.host):
+        with within(self.hosts.served.host):
             asking = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         asking.setblocking(False)
-        where = (str(self.place.listening), self.port)
+        where = (str(self.hosts.listening), self.port)
         request = f"GET {self.asked.ready_path} HTTP/1.0\r\nHost: {where[0]}\r\n\r\n"
         loop = asyncio.get_running_loop()
         try:
@@ -232,7 +212,7 @@ class _Program(RunApplication):
 class _Brokerage(RunApplication):
     """The engine's brokerage with its database."""
 
-    place: _Place
+    hosts: _Hosts
     server: NodeProcess[brokerage_wire.BrokerageRecord]
     listening: agent_wire.Endpoint
     database: Database | None
@@ -242,33 +222,34 @@ class _Brokerage(RunApplication):
 
     @classmethod
     async def start(
-        cls, asked: wire.Brokerage, place: _Place, processes: RunProcesses
+        cls, asked: wire.Brokerage, hosts: _Hosts, processes: RunProcesses, time_limit_ms: int
     ) -> _Brokerage:
-        setting, host = place.setting, place.served.host
+        resources, host = hosts.resources, hosts.served.host
         database = server = None
-        if setting.database_engine == "postgresql" and asked.existing is None:
-            database = _database(asked, place, processes)
-            server = await start_database(database, processes, place.ready(database.node))
+        if resources.database_engine == "postgresql" and asked.existing is None:
+            database = _database(asked, hosts, processes)
+            server = await start_database(database, processes, hosts.ready(database.node))
         plan = brokerage_wire.BrokeragePlan(
-            run=setting.run.id,
+            run=resources.run.id,
             node=f"{host} (application)",
-            listen=agent_wire.Endpoint(address=place.listening, port=_PORT),
-            database=_reached(asked, database, place, processes),
+            listen=agent_wire.Endpoint(address=hosts.listening, port=_PORT),
+            database=_reached(asked, database, hosts, processes),
             pool_connections=asked.pool_connections,
-            worker_threads=asked.threads or len(setting.cpus_of(host)),
+            worker_threads=asked.threads or len(resources.cpus_of(host)),
             population=brokerage_wire.BrokeragePopulation(
-                users=asked.users, quotes=asked.quotes, seed=setting.run.seed
+                users=asked.users, quotes=asked.quotes, seed=resources.run.seed
             ),
             settings=brokerage_wire.BrokerageSettings(page_images=asked.page_images),
             # The data are loaded before the time limit of the run begins.
-            time_limit_ms=setting.time_limits.run_ms + round(1e3 * _WORK_S),
+            time_limit_ms=time_limit_ms + round(1e3 * _WORK_S),
         )
-        command = [*in_namespace(host), str(setting.engine), "brokerage"]
+        command = [*in_namespace(host), str(resources.engine), "brokerage"]
+        channel = await local_channel(plan.node, command, hosts.ready(host))
         application = await processes.start(
-            plan.node, command, plan, brokerage_wire.BROKERAGE_RECORD, place.ready(host)
+            plan.node, channel, plan, brokerage_wire.BROKERAGE_RECORD
         )
         said = await ready(application, brokerage_wire.BrokerageReady)
-        return cls(place, application, said.listening, database, server)
+        return cls(hosts, application, said.listening, database, server)
 
     @property
     def processes(self) -> list[Process]:  # type: ignore[override]
@@ -304,7 +285,7 @@ class _Brokerage(RunApplication):
         books = await self._answer(brokerage_wire.BrokerageBooks, "check")
         await self.server.send(agent_wire.StopCommand())
         await answered(self.server, self.server.finish(agent_wire.EndRecord))
-        return ApplicationEvidence(self.place.served.host, tuple(self.done), self.snapshots, books)
+        return ApplicationEvidence(self.hosts.served.host, tuple(self.done), self.snapshots, books)
 
     async def _command(
         self,
@@ -335,22 +316,22 @@ class _Brokerage(RunApplication):
         raise NodeError(self.server.node, f"{command} failed: {record.message}")
 
 
-def _database(asked: wire.Brokerage, place: _Place, processes: RunProcesses) -> Database:
+def _database(asked: wire.Brokerage, hosts: _Hosts, processes: RunProcesses) -> Database:
     """The database server to start, on the database's host if there is one, else on the
     application's host."""
-    host = place.served.host
-    node = place.served.database_host or host
+    host = hosts.served.host
+    node = hosts.served.database_host or host
     return Database(
         node=node,
-        address=place.toward(node, host),
-        client=place.toward(host, node),
-        folder=place.folder(node, "database", asked.data, processes),
+        address=hosts.toward(node, host),
+        client=hosts.toward(host, node),
+        folder=hosts.folder(node, "database", asked.data, processes),
         connections=asked.pool_connections,
     )
 
 
 def _reached(
-    asked: wire.Brokerage, database: Database | None, place: _Place, processes: RunProcesses
+    asked: wire.Brokerage, database: Database | None, hosts: _Hosts, processes: RunProcesses
 ) -> brokerage_wire.SqliteDatabase | brokerage_wire.PostgresqlDatabase:
     """The database part of the application's plan: where it is, and how to reach it."""
     if (there := asked.existing) is not None:
@@ -362,7 +343,7 @@ def _reached(
             password=password_of(there),
         )
     if database is None:
-        folder = place.folder(place.served.host, "database", asked.data, processes)
+        folder = hosts.folder(hosts.served.host, "database", asked.data, processes)
         return brokerage_wire.SqliteDatabase(file=str(folder / "brokerage.sqlite"))
     return brokerage_wire.PostgresqlDatabase(
         host=database.address, port=PORT, user=USER, database=NAME

@@ -13,21 +13,14 @@ from netstudy.errors import TestbedError
 from netstudy.testbed.netns.control_groups import disk_of
 from netstudy.testbed.netns.database import server_programs
 from netstudy.testbed.netns.kernel import Kernel
-from netstudy.testbed.netns.setting import whole_cpus
+from netstudy.testbed.netns.resources import whole_cpus
 from netstudy.testbed.real.application import Served
 from netstudy.testbed.real.secrets import password_of
-from netstudy.testbed.workloads import traffic_of
-from netstudy.testbed.workloads.base import ApplicationTraffic
+from netstudy.testbed.workloads import served_by
 
 _DISKS = Path("/var/tmp")
 """Files of an application go below this folder if there is no folder for captures. The results may
 be on another disk."""
-
-
-def served_by(run: wire.Run) -> Served | None:
-    """The application of a run; None: the servers are agents."""
-    traffic = traffic_of(run.workload)
-    return traffic.served(run) if isinstance(traffic, ApplicationTraffic) else None
 
 
 def imposed_on(served: Served) -> Iterator[tuple[str, str]]:

@@ -39,15 +39,16 @@ from netstudy.testbed.netns.limits import (
     mtu_bytes,
     reached,
 )
-from netstudy.testbed.netns.network import network as made
-from netstudy.testbed.netns.runner import carry_out
+from netstudy.testbed.netns.place import NamespacePlace
+from netstudy.testbed.netns.resources import Resources, cpu_pinning
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
-from netstudy.testbed.netns.setting import Setting, cpu_pinning
+from netstudy.testbed.real.conduct import carry_out
 from netstudy.testbed.real.counters import growth, summed
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import path_limits
 from netstudy.testbed.real.laws import port_growth
 from netstudy.testbed.real.processes import NodeError
+from netstudy.testbed.real.setting import Setting
 from netstudy.testbed.workloads import traffic_of
 from netstudy.units import FRAMING_BYTES, bytes_in, payload_bytes
 from netstudy.wire import Network, Plan
@@ -266,9 +267,8 @@ def _try(run: wire.Run, switching: Switching, here: Kernel, rate_bps: int) -> Tr
     own = cpu_pinning(os.sched_getaffinity(0))
     tried = trial_run(run, rate_bps)
     layout = make_layout(tried.network, here, switching=switching, receive_cpu=own.hosts)
-    setting = Setting(tried, layout, find_engine(), own)
-    with made(layout):
-        return outcome(asyncio.run(carry_out(setting, {})))
+    place = NamespacePlace(Resources(tried, layout, find_engine(), own), here)
+    return outcome(asyncio.run(carry_out(Setting(tried, place), {})))
 
 
 def main() -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,12 @@ def control_groups(limits: Mapping[str, Limits]) -> Iterator[dict[str, list[Path
     finally:
         for parent in parents.values():
             _remove(parent)
+
+
+def join_groups(files: Iterable[Path]) -> None:
+    """Add the calling process to control groups, by the files that `control_groups` yields."""
+    for file in files:
+        file.write_text("0")
 
 
 def usable() -> list[Controller]:

@@ -14,13 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from netstudy import wire
 from netstudy.store.environment import cpu_name, memory_bytes
 from netstudy.store.nodes import Interface, Machine, NodeEnvironment, Tuning
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, Layout, interface_settings
 from netstudy.testbed.netns.namespaces import run_batch, run_program, within
-from netstudy.testbed.netns.setting import Setting
+from netstudy.testbed.netns.resources import Resources
 from netstudy.testbed.netns.tuning import driver, offloads
 
 Tuned = Mapping[str, list[Tuning]]
@@ -163,11 +162,11 @@ class Alike:
     """All alike hosts, with their zones."""
 
 
-def alike(setting: Setting) -> list[Alike]:
+def alike(resources: Resources) -> list[Alike]:
     """All groups of like hosts, in the order of their first hosts."""
     found: dict[Any, list[Host]] = {}
-    for host in setting.layout.hosts:
-        found.setdefault(_kind(host, setting), []).append(host)
+    for host in resources.layout.hosts:
+        found.setdefault(_kind(host, resources), []).append(host)
     return [
         Alike(
             hosts[0],
@@ -182,11 +181,11 @@ def _nodes(host: Host) -> list[str]:
     return [host.node, *(one.node for one in host.addresses)]
 
 
-def _kind(host: Host, setting: Setting) -> Any:
-    layout = setting.layout
+def _kind(host: Host, resources: Resources) -> Any:
+    layout = resources.layout
     return (
         host.group.name,
-        setting.cpus[host.node],
+        resources.cpus[host.node],
         tuple(host.tcp.sysctls.items()),
         tuple(
             (
@@ -209,30 +208,30 @@ def _virtual(host: Host, layout: Layout) -> Iterator[tuple[str, str]]:
             yield one.interface.device, interface_settings(one.interface, layout)
 
 
-def watched(setting: Setting) -> dict[str, list[Tuning]]:
+def watched(resources: Resources) -> dict[str, list[Tuning]]:
     """The namespaces in which `network.network` records changes."""
-    switches = [SWITCHES] if setting.layout.switched else []
-    return {name: [] for name in (*switches, *(one.first.node for one in alike(setting)))}
+    switches = [SWITCHES] if resources.layout.switched else []
+    return {name: [] for name in (*switches, *(one.first.node for one in alike(resources)))}
 
 
 def capture(
-    setting: Setting, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
+    resources: Resources, machine: Machine, of_all: Sequence[Tuning], tuned: Tuned
 ) -> Iterator[Captured]:
     """The environments of all nodes. The namespaces must exist, and no measurement may be in
     progress. `of_all` lists changes that concern the processes of every node."""
-    for one in alike(setting):
+    for one in alike(resources):
         devices = [interface.device for interface in one.first.interfaces]
         devices += [address.device for address in one.first.addresses if address.is_apart]
-        cpus = setting.cpus[one.first.node]
-        tunings = [*of_all, *tuned[one.first.node], *_of_processes(setting, one.first.machine)]
+        cpus = resources.cpus[one.first.node]
+        tunings = [*of_all, *tuned[one.first.node], *_of_processes(resources, one.first.machine)]
         tunings = [_of_any_host(tuning) for tuning in tunings]
         yield (one.nodes, _environment(one.first.node, devices, machine, cpus, tunings))
-    names = tuple(switch.name for switch in setting.layout.network.switches)
-    if setting.layout.switched and names:
-        bridge = [BRIDGE] if setting.layout.switching == "kernel" else []
-        ports = [*bridge, *(one.peer[1] for one in setting.layout.switched)]
-        tunings = [*of_all, *tuned[SWITCHES], *_of_switch(setting)]
-        of_program = 1 if setting.pinning.switch is not None else None
+    names = tuple(switch.name for switch in resources.layout.network.switches)
+    if resources.layout.switched and names:
+        bridge = [BRIDGE] if resources.layout.switching == "kernel" else []
+        ports = [*bridge, *(one.peer[1] for one in resources.layout.switched)]
+        tunings = [*of_all, *tuned[SWITCHES], *_of_switch(resources)]
+        of_program = 1 if resources.pinning.switch is not None else None
         yield (names, _environment(SWITCHES, ports, machine, of_program, tunings))
 
 
@@ -317,13 +316,13 @@ def _without_device(text: str | None) -> str | None:
     return None if text is None else _DEVICE.sub("*", text)
 
 
-def _of_processes(setting: Setting, host: str) -> Iterator[Tuning]:
+def _of_processes(resources: Resources, host: str) -> Iterator[Tuning]:
     """Changes that concern the processes of a host."""
-    if (cpu := setting.pinning.hosts) is not None:
+    if (cpu := resources.pinning.hosts) is not None:
         yield _kept_on([cpu])
-    if setting.served is not None and host in setting.served.hosts:
-        yield _kept_on(sorted(setting.cpus_of(host)), "of the application and its database: ")
-    limits = setting.limits[host]
+    if resources.served is not None and host in resources.served.hosts:
+        yield _kept_on(sorted(resources.cpus_of(host)), "of the application and its database: ")
+    limits = resources.limits[host]
     if limits.cpu_pct is not None:
         yield _limited("cpu quota", f"{limits.cpu_pct:g} % of a CPU")
     if limits.memory_bytes is not None:
@@ -338,10 +337,10 @@ def _limited(what: str, to: str) -> Tuning:
     return Tuning(command=f"control group of the host: {what}", before="none", after=to)
 
 
-def _of_switch(setting: Setting) -> Iterator[Tuning]:
+def _of_switch(resources: Resources) -> Iterator[Tuning]:
     """Changes that concern the switch program; if the kernel is the switch, there is no program."""
-    if setting.layout.switching == "user-space":
-        if (cpu := setting.pinning.switch) is not None:
+    if resources.layout.switching == "user-space":
+        if (cpu := resources.pinning.switch) is not None:
             yield _kept_on([cpu])
         yield Tuning(
             command="chrt --rr 1 for the switch, 0.9 s of each second, where that is allowed",
@@ -355,13 +354,3 @@ def _kept_on(cpus: Sequence[int], whose: str = "") -> Tuning:
     command = f"{whose}taskset --cpu-list {','.join(map(str, cpus))}"
     after = f"CPU{'s' if len(cpus) > 1 else ''} {' '.join(map(str, cpus))}"
     return Tuning(command=command, before=f"CPUs {allowed}", after=after)
-
-
-def with_environments(record: wire.RunRecord, names: Mapping[str, str]) -> wire.RunRecord:
-    """The record, in which each node has the name of its environment added; `names` maps nodes to
-    these names."""
-    nodes = {
-        name: node.model_copy(update={"environment": names.get(name)})
-        for name, node in record.nodes.items()
-    }
-    return record.model_copy(update={"nodes": nodes})

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import secrets as random_secrets
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from pydantic import TypeAdapter
 
 from netstudy import wire
 from netstudy.testbed.netns.layout import SWITCHES, Interface, Layout
 from netstudy.testbed.netns.namespaces import in_namespace, run_program, within
+from netstudy.testbed.netns.resources import Resources
 from netstudy.testbed.netns.tuning import keep_before_others
 from netstudy.testbed.real import switch_wire
 from netstudy.testbed.real import wire as agent_wire
@@ -23,28 +25,36 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.processes import NodeProcess, RunProcesses, answered, ready
+from netstudy.testbed.real.place import RunSwitch
+from netstudy.testbed.real.processes import (
+    NodeProcess,
+    RunProcesses,
+    answered,
+    local_channel,
+    ready,
+)
+from netstudy.testbed.real.secrets import secret
 from netstudy.units import CHECK_SEQUENCE_BYTES
 
 _RECORD: TypeAdapter[switch_wire.SwitchRecord] = TypeAdapter(switch_wire.SwitchRecord)
 
 
-class RunSwitch(Protocol):
-    """The switches of a run that is in progress."""
-
-    @property
-    def process(self) -> NodeProcess[Any] | None:
-        """The one process for all switches; None if the kernel is the switch."""
-
-    async def snapshot(self, name: str) -> None:
-        """Read the counters at the start or end of a phase."""
-
-    async def stop(self) -> SwitchEvidence:
-        """Stop, and return the counters."""
+def communities(run: wire.Run) -> dict[str, str]:
+    """Polled switch -> its community: the one of the study, else one that is made up for this run.
+    Raises TestbedError if the study's community cannot be read."""
+    found: dict[str, str] = {}
+    for one in run.instruments:
+        if one.kind == "snmp":
+            source = None if one.access is None else one.access.community
+            named = f"the community of {one.node}"
+            found.setdefault(
+                one.node, random_secrets.token_hex(8) if source is None else secret(source, named)
+            )
+    return found
 
 
 class EngineSwitch:
-    """The user-space switches."""
+    """The user-space switches, a RunSwitch."""
 
     def __init__(self, process: NodeProcess[switch_wire.SwitchRecord]) -> None:
         """Use `start` instead."""
@@ -67,9 +77,10 @@ class EngineSwitch:
         the SNMP communities of polled switches. Raises NodeError."""
         plan = switch_plan(run, layout, cpu, time_limit_ms, communities)
         command = [*in_namespace(SWITCHES), str(engine), "switch"]
-        process = await processes.start(SWITCH, command, plan, _RECORD)
+        channel = await local_channel(SWITCH, command)
+        process = await processes.start(SWITCH, channel, plan, _RECORD)
         await ready(process, switch_wire.SwitchReady)
-        processes.accompany(keep_before_others(process.process.pid))
+        processes.accompany(keep_before_others(channel.process.pid))
         return cls(process)
 
     async def snapshot(self, name: str) -> None:
@@ -87,8 +98,32 @@ class EngineSwitch:
         return UserSpaceSwitches(self._snapshots, tuple(written))
 
 
+async def start_switch(
+    resources: Resources,
+    known: Mapping[str, str],
+    processes: RunProcesses,
+    time_limit_ms: int,
+) -> RunSwitch:
+    """Start the switches of a run; `known` are the SNMP communities of polled switches. Raises
+    NodeError."""
+    layout = resources.layout
+    if not layout.switched:
+        return NoSwitch()
+    if layout.switching == "kernel":
+        return KernelQueues(layout)
+    return await EngineSwitch.start(
+        resources.run,
+        layout,
+        resources.engine,
+        communities=known,
+        cpu=resources.pinning.switch,
+        time_limit_ms=time_limit_ms,
+        processes=processes,
+    )
+
+
 class KernelQueues:
-    """The kernel's bridge with a byte-limited queue at each port."""
+    """The kernel's bridge with a byte-limited queue at each port, a RunSwitch."""
 
     process = None
 
@@ -112,7 +147,7 @@ class KernelQueues:
 
 
 class NoSwitch:
-    """No switch: the kernel carries every link from host to host."""
+    """No switch, as a RunSwitch: the kernel carries every link from host to host."""
 
     process = None
 

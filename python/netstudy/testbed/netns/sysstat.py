@@ -17,7 +17,6 @@ from typing import Final
 
 from netstudy import wire
 from netstudy.testbed.netns.namespaces import find_program, in_namespace, install
-from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real.processes import NodeError, PlainProcess, RunProcesses
 from netstudy.testbed.real.sysstat import SHOWN, Recording, recording
 
@@ -143,9 +142,9 @@ class Recorder:
         return shown.decode("utf-8", "replace")
 
 
-async def begin_recorders(setting: Setting, processes: RunProcesses) -> list[Recorder]:
+async def begin_recorders(run: wire.Run, processes: RunProcesses) -> list[Recorder]:
     """Start the recorders that a run asks for. Raises NodeError."""
-    asked = [one for one in setting.run.instruments if one.sysstat]
+    asked = [one for one in run.instruments if one.sysstat]
     starts = (Recorder.begin(one.node, one.every_ns, processes) for one in asked)
     return list(await asyncio.gather(*starts))
 

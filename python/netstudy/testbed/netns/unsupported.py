@@ -13,14 +13,13 @@ from netstudy.testbed.netns.application_limits import (
     application_notes,
     application_refusals,
     imposed_on,
-    served_by,
 )
 from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.netns.sysstat import recorder_refusals
 from netstudy.testbed.real.secrets import secret
-from netstudy.testbed.workloads import traffic_of
+from netstudy.testbed.workloads import served_by, traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
 _OF_ANOTHER_TCP = ("fack", "rfc")

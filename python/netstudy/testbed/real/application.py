@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from netstudy import wire
 from netstudy.testbed.real.brokerage_wire import BrokerageBooks, BrokerageDone, BrokerageSnapshot
+from netstudy.testbed.real.processes import Process
 
 
 @dataclass(frozen=True)
@@ -50,3 +52,26 @@ class ApplicationEvidence:
     """Start or end of a phase -> the application's counters at that time."""
     books: BrokerageBooks | None = None
     """Whether the application's books balanced at the end of the run; None: it keeps no books."""
+
+
+class RunApplication(ABC):
+    """The application of a run that is in progress."""
+
+    processes: Sequence[Process] = ()
+
+    @property
+    @abstractmethod
+    def port(self) -> int:
+        """The port that the application listens on."""
+
+    @abstractmethod
+    async def prepare(self, kind: wire.PhaseKind) -> None:
+        """Do the application's work in a phase of the run. Raises NodeError."""
+
+    @abstractmethod
+    async def snapshot(self, name: str) -> None:
+        """Read the application's counters at the start or end of a phase."""
+
+    @abstractmethod
+    async def finish(self) -> ApplicationEvidence:
+        """Check the application's books, and return its records."""

@@ -139,7 +139,8 @@ def _refresh(polls: Polls) -> TestbedLimit:
 
 
 def _beside_polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
-    own = port_growth(evidence).get(polls.switch, {}).get(polls.own_port)
+    ports = port_growth(evidence).get(polls.switch, {})
+    own = None if polls.own_port is None else ports.get(polls.own_port)
     if own is None or "frames_consumed" not in own:
         return
     others = own["frames_received"] - own["frames_consumed"]

@@ -16,19 +16,21 @@ from typing import IO, Any, Generic, NoReturn, Protocol, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.real.channel import (
+    GRACE_S,
+    Channel,
+    LocalChannel,
+    before,
+    how_ended,
+    stopped_by,
+    was_killed,
+)
 from netstudy.testbed.real.wire import EndRecord, PhaseRecord, ProgressRecord, StopCommand
 from netstudy.wire import to_json
 from netstudy.wire_model import Wire
 
-_LINE_BYTES_MAX = 64 * 1024 * 1024
-"""The most bytes in a line. A thousand iterations of a server take about 100 kB, the raw text of a
-large host's counters some MB."""
-GRACE_S = 2.0
-"""How long a process may take to end after `stop`, or after its input was closed."""
 START_S = 20.0
 """How long processes may take to start and to open connections."""
-_STDERR_LINES = 5
 _LOG_LINES = 1_000
 """How many lines at the end of a log are kept."""
 
@@ -59,12 +61,11 @@ class NodeError(Exception):
 
 @dataclass
 class NodeProcess(Generic[RecordT]):
-    """A running process of the engine. Created by `start`; `close` ends it in any case."""
+    """A running process of the engine; `close` ends it in any case."""
 
     node: str
     adapter: TypeAdapter[RecordT]
-    process: asyncio.subprocess.Process
-    errors: IO[bytes]
+    channel: Channel
     lines: list[bytes] = field(default_factory=list)
     """All lines that the process has written, byte for byte."""
     aside: list[RecordT] = field(default_factory=list)
@@ -74,40 +75,9 @@ class NodeProcess(Generic[RecordT]):
     on_record: Callable[[RecordT], None] = lambda _: None
     """Called with each record as it is read."""
 
-    @classmethod
-    async def start(
-        cls,
-        node: str,
-        command: Sequence[str],
-        plan: Wire,
-        adapter: TypeAdapter[RecordT],
-        prepare: Callable[[], None] = lambda: None,
-    ) -> NodeProcess[RecordT]:
-        """Start the command and give it its plan. `prepare` is called in the new process before the
-        command. Raises NodeError when it does not start."""
-        errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed by `close`)
-        try:
-            process = await asyncio.create_subprocess_exec(
-                *command,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=errors,
-                limit=_LINE_BYTES_MAX,
-                preexec_fn=_before(prepare),
-            )
-        except OSError as error:
-            errors.close()
-            raise NodeError(node, f"cannot start {command[0]}: {error.strerror}") from error
-        started = cls(node, adapter, process, errors)
-        await started.send(plan)
-        return started
-
     async def send(self, line: Wire) -> None:
         """Write one line to the standard input of the process."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(f"{to_json(line)}\n".encode())
-        with suppress(BrokenPipeError, ConnectionResetError):  # its last record says why
-            await self.process.stdin.drain()
+        await self.channel.write(f"{to_json(line)}\n".encode())
 
     async def expect(
         self,
@@ -133,7 +103,7 @@ class NodeProcess(Generic[RecordT]):
         found: list[RecordT] = []
         while not found or not isinstance(found[-1], last):
             found.append(await self._next())
-        await self.process.wait()
+        await self.channel.wait()
         return found
 
     async def say_why(self) -> NoReturn:
@@ -141,30 +111,31 @@ class NodeProcess(Generic[RecordT]):
         while True:
             await self._next()
 
+    async def wait(self) -> None:
+        """Wait until the process has ended."""
+        await self.channel.wait()
+
+    @property
+    def killed(self) -> bool:
+        """True if a signal has ended the process."""
+        return self.channel.killed
+
     @property
     def stopped_by(self) -> str | None:
         """The signal that has stopped (paused) the process; None while it runs and after its
         end."""
-        return _stopped_by(self.process)
+        return self.channel.stopped_by
 
     async def close(self) -> None:
-        """End the process if it still runs: close its input, then kill it."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        try:
-            await asyncio.wait_for(self.process.wait(), GRACE_S)
-        except TimeoutError:
-            self.process.kill()
-            await self.process.wait()
-        finally:
-            self.errors.close()
+        """End the process if it still runs."""
+        await self.channel.close()
 
     async def _next(self, silence_limit_s: float | None = None) -> RecordT:
         line = await self._line(silence_limit_s)
         if line:
             self.lines.append(line)
         if not line.endswith(b"\n"):
-            raise NodeError(self.node, await self._end())
+            raise NodeError(self.node, await self.channel.how_ended())
         try:
             record = self.adapter.validate_json(line)
         except ValidationError as error:
@@ -177,17 +148,12 @@ class NodeProcess(Generic[RecordT]):
         return record
 
     async def _line(self, silence_limit_s: float | None) -> bytes:
-        assert self.process.stdout is not None
         try:
             async with asyncio.timeout(silence_limit_s):
-                return await self.process.stdout.readline()
+                return await self.channel.readline()
         except TimeoutError:
             said = f"has said nothing for {silence_limit_s:g} s; last heard: {described(self.last)}"
             raise NodeError(self.node, said) from None
-
-    async def _end(self) -> str:
-        """Describes the end of the process, with the last lines of its standard error."""
-        return await _ending(self.process, self.errors)
 
 
 @dataclass
@@ -224,7 +190,7 @@ class PlainProcess:
                 stderr=log,
                 cwd=folder,
                 env=environment,
-                preexec_fn=_before(prepare),
+                preexec_fn=before(prepare),
                 # The process gets a session of its own, so that `close` can kill its children too.
                 start_new_session=True,
             )
@@ -240,12 +206,21 @@ class PlainProcess:
 
     async def say_why(self) -> NoReturn:
         """Raise NodeError with the reason why it ended."""
-        raise NodeError(self.node, await _ending(self.process, self.log))
+        raise NodeError(self.node, await how_ended(self.process, self.log))
+
+    async def wait(self) -> None:
+        """Wait until the process has ended."""
+        await self.process.wait()
+
+    @property
+    def killed(self) -> bool:
+        """See NodeProcess.killed."""
+        return was_killed(self.process)
 
     @property
     def stopped_by(self) -> str | None:
         """See NodeProcess.stopped_by."""
-        return _stopped_by(self.process)
+        return stopped_by(self.process)
 
     async def close(self) -> None:
         """End the process, and its children that are still in its process group."""
@@ -268,36 +243,15 @@ Process = NodeProcess[Any] | PlainProcess
 """Any process of a run."""
 
 
-def _before(prepare: Callable[[], None]) -> Callable[[], None]:
-    """A function that is called in a new process before its program begins."""
-    dies = dies_with_parent()
-
-    def act() -> None:
-        prepare()
-        if dies is not None:
-            dies()
-
-    return act
-
-
-async def _ending(process: asyncio.subprocess.Process, errors: IO[bytes]) -> str:
-    """Describes how a process ended, with the last lines of its messages for people."""
-    code = await process.wait()
-    errors.seek(0)
-    said = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
-    how = f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"
-    return "; ".join([how, *said])
-
-
-def _stopped_by(process: asyncio.subprocess.Process) -> str | None:
+async def local_channel(
+    node: str, command: Sequence[str], prepare: Callable[[], None] = lambda: None
+) -> LocalChannel:
+    """Start a command on this machine. `prepare` is called in the new process before the command.
+    Raises NodeError when it does not start."""
     try:
-        # WNOWAIT: the exit status stays available for the code that waits for the end of the
-        # process.
-        options = os.WSTOPPED | os.WNOHANG | os.WNOWAIT
-        found = os.waitid(os.P_PID, process.pid, options)
-    except ChildProcessError:
-        return None
-    return signal.Signals(found.si_status).name if found else None
+        return await LocalChannel.start(command, prepare)
+    except OSError as error:
+        raise NodeError(node, f"cannot start {command[0]}: {error.strerror}") from error
 
 
 async def answered(process: NodeProcess[Any], answer: Coroutine[Any, Any, OneT]) -> OneT:
@@ -342,16 +296,12 @@ class RunProcesses:
         self._processes: list[Process] = []
 
     async def start(
-        self,
-        node: str,
-        command: Sequence[str],
-        plan: Wire,
-        adapter: TypeAdapter[RecordT],
-        prepare: Callable[[], None] = lambda: None,
+        self, node: str, channel: Channel, plan: Wire, adapter: TypeAdapter[RecordT]
     ) -> NodeProcess[RecordT]:
-        """See NodeProcess.start."""
-        process = await NodeProcess.start(node, command, plan, adapter, prepare)
+        """Make a program that has been started a process of the run, and give it its plan."""
+        process = NodeProcess(node, adapter, channel)
         self._note(process)
+        await process.send(plan)
         return process
 
     async def start_plain(self, node: str, command: Sequence[str], **options: Any) -> PlainProcess:

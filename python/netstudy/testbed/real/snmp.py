@@ -74,8 +74,9 @@ class Polls:
     from_: str
     """The host that polled."""
     every_ns: int
-    own_port: str
-    """The port of the switch that leads to the polling host."""
+    own_port: str | None
+    """The port of the switch that leads to the polling host; None: the host reaches it
+    otherwise."""
     samples: tuple[SnmpSamples, ...]
     """Samples by port. The poller's own port is included; its counters grow with each poll."""
     edges: Mapping[str, int]

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from ipaddress import IPv4Address
 
 from netstudy import wire
-from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.accounts.looks import looks_interval_ms
 from netstudy.testbed.real.agent_specs import AgentSpec
+from netstudy.testbed.real.setting import Setting
 from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
 
@@ -26,7 +26,6 @@ def agent_plan(
     """The plan of an agent, which is the first line that it reads; `port` is the port of the run's
     application."""
     run = setting.run
-    address = setting.layout.address(spec.endpoint)
     is_client = spec.role == "client"
     return agent_wire.AgentPlan(
         run=run.id,
@@ -35,8 +34,8 @@ def agent_plan(
         time_limit_ms=setting.time_limits.run_ms,
         silence_limit_ms=int(1_000 * setting.time_limits.server_silence_s) if is_client else None,
         progress_interval_ms=PROGRESS_MS if is_client else None,
-        cpu=setting.pinning.hosts,
-        socket=agent_wire.SocketOptions(congestion_control=address.tcp.congestion_control),
+        cpu=setting.place.agent_cpu(spec.node),
+        socket=setting.place.address(spec.endpoint).socket,
         instruments=_instruments(setting, spec),
         connections=tuple(_connections(setting, spec, listening)),
         workload=_workload(setting, spec, port),
@@ -49,9 +48,9 @@ def _workload(setting: Setting, spec: AgentSpec, port: int | None) -> agent_wire
     match spec.role:
         case "client" if isinstance(traffic, ApplicationTraffic):
             assert port is not None, "the application runs before it is asked"
-            layout, host = setting.layout, traffic.served(run).host
-            own, other = layout.routes.reached(spec.endpoint, host) or (spec.endpoint, host)
-            local, target = (IPv4Address(layout.address(one).ip) for one in (own, other))
+            host = traffic.served(run).host
+            own, other = setting.routes.reached(spec.endpoint, host) or (spec.endpoint, host)
+            local, target = (IPv4Address(setting.place.address(one).ip) for one in (own, other))
             endpoint = agent_wire.Endpoint(address=target, port=port)
             return traffic.generator(run, spec, local, endpoint)
         case "client":
@@ -65,12 +64,12 @@ def _workload(setting: Setting, spec: AgentSpec, port: int | None) -> agent_wire
 def _connections(
     setting: Setting, spec: AgentSpec, listening: Listening
 ) -> Iterator[agent_wire.ConnectionPlan]:
-    layout, specs = setting.layout, setting.specs
-    local = IPv4Address(layout.address(spec.endpoint).ip)
+    place, specs = setting.place, setting.specs
+    local = IPv4Address(place.address(spec.endpoint).ip)
     for row in spec.rows:
         one = specs.connections[row]
         if spec.role == "server":
-            peer = IPv4Address(layout.address(one.client).ip)
+            peer = IPv4Address(place.address(one.client).ip)
             yield agent_wire.AcceptConnection(local=local, peer=peer)
             continue
         server, number = specs.end(row, "server")
@@ -81,18 +80,18 @@ def _connections(
 def _instruments(setting: Setting, spec: AgentSpec) -> agent_wire.InstrumentPlan:
     """Only the first agent in a host samples the host's counters; every agent samples its own
     connections."""
-    layout = setting.layout
-    host = layout.host_of(spec.node)
-    inside = [one for one in setting.specs.all if layout.host_of(one.node) == host]
+    place, address = setting.place, setting.place.address(spec.endpoint)
+    host = address.stack
+    inside = [one for one in setting.specs.all if place.address(one.endpoint).stack == host]
     return agent_wire.InstrumentPlan(
-        counters_interval_ms=_interval_ms(setting.run, "host", {host.node, spec.node})
+        counters_interval_ms=_interval_ms(setting.run, "host", {host, spec.node})
         if inside[0] == spec
         else None,
         connections_interval_ms=_interval_ms(setting.run, "tcp", {spec.node}),
-        interfaces=(layout.address(spec.endpoint).device,),
+        interfaces=(address.device,),
         looks_interval_ms=looks_interval_ms(spec) if _is_looked_at(setting.run, spec) else None,
         namespace_cpu=setting.served is not None
-        and host.node in setting.served.hosts
+        and host in setting.served.hosts
         and inside[0] == spec,
     )
 

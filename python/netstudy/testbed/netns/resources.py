@@ -1,10 +1,10 @@
-"""The settings of a run: its layout, agents, CPU pinning, quotas and time limits."""
+"""A run in namespaces: its layout, and the CPUs and quotas of its hosts."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import cycle, islice
 from pathlib import Path
@@ -12,15 +12,9 @@ from pathlib import Path
 from netstudy import wire
 from netstudy.testbed.netns.control_groups import DiskLimit, Limits, disk_of
 from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs, agent_specs
 from netstudy.testbed.real.application import Served
-from netstudy.testbed.real.progress import TimeLimits
-from netstudy.testbed.workloads import traffic_of
-from netstudy.testbed.workloads.base import DISK_FOLDER, ApplicationTraffic
-
-SILENCE_S = 20.0
-"""How long a server may be silent, by default. The kernel retransmits after 0.2 s, 0.4 s, …, so a
-longer silence would mean seven losses in a row, which do not happen."""
+from netstudy.testbed.workloads import served_by
+from netstudy.testbed.workloads.base import DISK_FOLDER
 
 
 @dataclass(frozen=True)
@@ -52,56 +46,22 @@ def whole_cpus(group: wire.Group) -> int | None:
 
 
 @dataclass(frozen=True)
-class Setting:
-    """A run, and everything that is needed to start its processes."""
+class Resources:
+    """A run, and its hosts in namespaces with their shares of this machine."""
 
     run: wire.Run
     layout: Layout
     engine: Path
     pinning: CpuPinning
-    silence_s: float = SILENCE_S
-    """How long a server may be silent, in addition to the delays that the study asks for."""
     allowed: frozenset[int] = field(default_factory=lambda: frozenset(os.sched_getaffinity(0)))
     """The CPUs that this program may use."""
     database_engine: str | None = None
     """The database engine of the application, if the application supports several."""
 
     @cached_property
-    def specs(self) -> AgentSpecs:
-        """The run's agents and connections."""
-        if self.served is not None:
-            asking = dict.fromkeys(self.run.workload.roles.client)
-            specs = AgentSpecs(
-                (), clients=tuple(AgentSpec(one, "client") for one in asking), servers=()
-            )
-            return replace(specs, observers=tuple(self._observers(specs)))
-        pairs = self.run.workload.connected
-        named = ((self.layout.routes.reached(*pair) or pair) for pair in pairs)
-        specs = agent_specs(named, probed=self.run.probe is not None)
-        return replace(specs, observers=tuple(self._observers(specs)))
-
-    @cached_property
     def served(self) -> Served | None:
         """The application of the run and its hosts; None: only agents run."""
-        traffic = traffic_of(self.run.workload)
-        return traffic.served(self.run) if isinstance(traffic, ApplicationTraffic) else None
-
-    def _observers(self, specs: AgentSpecs) -> Iterator[AgentSpec]:
-        """An observer for each interface of a host that no other agent reads. Such an interface has
-        no traffic, or only traffic of zones, whose agents read the zones' virtual interfaces."""
-        used = (self.layout.address(spec.endpoint) for spec in specs.all)
-        read = {(one.stack, one.interface.port) for one in used}
-        for host in self.layout.hosts:
-            for one in host.interfaces:
-                if (one.host, one.port) not in read:
-                    several = len(host.interfaces) > 1
-                    name = f"{host.node}@{one.port}" if several else host.node
-                    yield AgentSpec(name, "observer")
-
-    @cached_property
-    def time_limits(self) -> TimeLimits:
-        """Time limits for the run as a whole and for silences in it."""
-        return TimeLimits(self.run, self.silence_s)
+        return served_by(self.run)
 
     @cached_property
     def limits(self) -> dict[str, Limits]:
@@ -162,9 +122,3 @@ class Setting:
             most = len(self.allowed)
             found[node] = frozenset(islice(free, min(wanted or most, most)))
         return found
-
-    def process_name(self, spec: AgentSpec) -> str:
-        """An agent's name in records and errors: its endpoint, and its role if another agent has
-        the same endpoint."""
-        twins = [one for one in self.specs.all if one.endpoint == spec.endpoint]
-        return spec.endpoint if len(twins) == 1 else f"{spec.endpoint} ({spec.role})"

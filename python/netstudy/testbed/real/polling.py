@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import secrets as random_secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pydantic import TypeAdapter
 
 from netstudy import wire
-from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.netns.namespaces import in_namespace
-from netstudy.testbed.netns.setting import Setting
 from netstudy.testbed.real import snmp_wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.processes import NodeProcess, RunProcesses, answered, ready
-from netstudy.testbed.real.secrets import secret
+from netstudy.testbed.real.setting import Setting
 from netstudy.testbed.real.snmp import Polls
 
 _RECORD: TypeAdapter[snmp_wire.SnmpRecord] = TypeAdapter(snmp_wire.SnmpRecord)
-_PORT = 161
 _TIMEOUT_NS_MAX = 500_000_000
 """How long a poller waits for an answer; the emulated switches answer within a millisecond."""
 
@@ -33,8 +28,8 @@ class Polling:
     every_ns: int
     ports: tuple[str, ...]
     """The ports to poll, in the order of the plan."""
-    own_port: str
-    """The port of the switch that leads to the host."""
+    own_port: str | None
+    """The port of the switch that leads to the host; None: the host reaches it otherwise."""
 
 
 def pollings(run: wire.Run) -> list[Polling]:
@@ -49,7 +44,7 @@ def pollings(run: wire.Run) -> list[Polling]:
             from_,
             every_ns,
             tuple(dict.fromkeys(named)),
-            next(own_ports(run.network, switch, from_)),
+            next(own_ports(run.network, switch, from_), None),
         )
         for (switch, from_, every_ns), named in ports.items()
     ]
@@ -68,20 +63,6 @@ def polled_switches(run: wire.Run) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one.switch for one in pollings(run)))
 
 
-def communities(run: wire.Run) -> dict[str, str]:
-    """Polled switch -> its community: the one of the study, else one that is made up for this run.
-    Raises TestbedError if the study's community cannot be read."""
-    found: dict[str, str] = {}
-    for one in run.instruments:
-        if one.kind == "snmp":
-            source = None if one.access is None else one.access.community
-            named = f"the community of {one.node}"
-            found.setdefault(
-                one.node, random_secrets.token_hex(8) if source is None else secret(source, named)
-            )
-    return found
-
-
 @dataclass
 class Poller:
     """A poller in a run that is in progress."""
@@ -92,30 +73,26 @@ class Poller:
     _edges: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    async def start(
-        cls, polling: Polling, setting: Setting, community: str, processes: RunProcesses
-    ) -> Poller:
+    async def start(cls, polling: Polling, setting: Setting, processes: RunProcesses) -> Poller:
         """Start the program in the host that polls, and wait for the switch's first answer. Raises
         NodeError."""
-        layout = setting.layout
-        address = layout.switch_address(polling.switch)
-        assert address is not None, "a switch that is polled has an address"
-        ports = dict.fromkeys((*polling.ports, polling.own_port))
+        polled = setting.place.snmp(polling.switch)
+        own = () if polling.own_port is None else (polling.own_port,)
+        ports = dict.fromkeys((*polling.ports, *own))
         plan = snmp_wire.SnmpPlan(
             run=setting.run.id,
             switch=polling.switch,
-            agent=f"{address.ip}:{_PORT}",
-            credentials=snmp_wire.Community(community=community),
+            agent=polled.address,
+            credentials=polled.credentials,
             ports=tuple(snmp_wire.SnmpPort(port=port, name=port) for port in ports),
             every_ns=polling.every_ns,
             timeout_ns=min(polling.every_ns // 2, _TIMEOUT_NS_MAX),
             time_limit_ms=setting.time_limits.run_ms,
         )
-        command = [*in_namespace(polling.from_), str(setting.engine), "snmp"]
         name = f"{polling.from_} (polls {polling.switch} each {polling.every_ns / 1e9:g} s)"
-        process = await processes.start(name, command, plan, _RECORD)
+        process = await setting.place.start(processes, name, polling.from_, "snmp", plan, _RECORD)
         await ready(process, snmp_wire.SnmpReady)
-        return cls(polling, process, _rates_bps(layout, polling.switch))
+        return cls(polling, process, _rates_bps(setting.run.network, polling.switch))
 
     async def snapshot(self, name: str) -> None:
         """Poll once at the start or end of a phase. No further request is sent until `go_on` is
@@ -144,11 +121,11 @@ class Poller:
         )
 
 
-def _rates_bps(layout: Layout, switch: str) -> dict[str, int]:
+def _rates_bps(network: wire.Network, switch: str) -> dict[str, int]:
     """Port -> the higher of the rates of the two directions of its link."""
     return {
         end.name: max(port.rate_bps for port in link.ports)
-        for link in layout.network.links
+        for link in network.links
         for end in link.ports
         if end.node == switch
     }

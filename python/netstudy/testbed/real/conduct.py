@@ -1,4 +1,4 @@
-"""One run in namespaces: start its processes, run the phases, collect evidence."""
+"""One run on real hosts: start its processes, run the phases, collect evidence."""
 
 from __future__ import annotations
 
@@ -12,21 +12,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from netstudy import wire
-from netstudy.testbed.netns.agent_plan import agent_plan
-from netstudy.testbed.netns.application import RunApplication, start_application
-from netstudy.testbed.netns.control_groups import control_groups
-from netstudy.testbed.netns.kernel import tick_ns
-from netstudy.testbed.netns.kernel_path import burst_bytes, frame_bytes
-from netstudy.testbed.netns.layout import Layout
-from netstudy.testbed.netns.namespaces import end_processes, in_namespace, processes_within
-from netstudy.testbed.netns.polling import Poller, communities, pollings
-from netstudy.testbed.netns.setting import Setting
-from netstudy.testbed.netns.switches import EngineSwitch, KernelQueues, NoSwitch, RunSwitch
-from netstudy.testbed.netns.sysstat import begin_recorders, end_recorders
 from netstudy.testbed.real import wire as agent_wire
+from netstudy.testbed.real.agent_plan import agent_plan
 from netstudy.testbed.real.agent_specs import AgentSpec
+from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
-from netstudy.testbed.real.hardware_counters import Counting, NotCountedError
+from netstudy.testbed.real.place import Place, RunSwitch, Watched
+from netstudy.testbed.real.polling import Poller, pollings
 from netstudy.testbed.real.processes import (
     NodeError,
     NodeProcess,
@@ -37,7 +29,7 @@ from netstudy.testbed.real.processes import (
     ready,
 )
 from netstudy.testbed.real.progress import UnderWay
-from netstudy.testbed.real.sysstat import Recording
+from netstudy.testbed.real.setting import Setting
 
 Agent = NodeProcess[agent_wire.AgentRecord]
 OnProgress = Callable[[wire.RunUnderWay], None]
@@ -66,11 +58,7 @@ class _Course:
     snapshots: dict[AgentSpec, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
     ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
     """Phase records of clients that the runner waited for."""
-    recordings: tuple[Recording, ...] = ()
-    """sysstat's recordings of the measuring phase."""
-    hardware: dict[str, dict[str, int]] = field(default_factory=dict)
-    hardware_note: str | None = None
-    """See Evidence."""
+    watched: Watched = field(default_factory=Watched)
 
 
 @dataclass
@@ -101,36 +89,27 @@ class _Crew:
 async def carry_out(
     setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
-    """Execute the run in its network, which must exist. Raises NodeError when a process fails.
+    """Execute the run in its place. Raises NodeError when a process fails, and TestbedError when
+    the place cannot be made ready.
 
     All processes have ended when this returns or raises. The output of the processes is added to
     the transcript as it arrives.
     """
+    place, limit_ms = setting.place, setting.time_limits.run_ms
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
-        groups = stack.enter_context(control_groups(setting.limits))
-        if setting.served is not None:
-            # This runs after the processes are stopped and before the control groups are removed:
-            # children that an application leaves behind would keep its group from being removed.
-            stack.callback(end_processes, setting.layout.namespaces)
+        stack.enter_context(place.launch())
         processes = RunProcesses(stack, transcript)
-        known = communities(setting.run)
-        switch = await _start_switch(setting, known, processes)
-        pollers = [
-            await Poller.start(one, setting, known[one.switch], processes)
-            for one in pollings(setting.run)
-        ]
+        switch = await place.switch(processes, limit_ms)
+        pollers = [await Poller.start(one, setting, processes) for one in pollings(setting.run)]
         try:
             course = _Course()
-            application = await start_application(setting, groups, processes)
+            application = await place.application(processes, limit_ms)
             if application is not None:
                 before = _prepared(application, setting.run, course)
                 await _unless_one_ends(before, list(application.processes))
             port = application.port if application else None
             agents = await _start_agents(setting, token, processes, port)
-            for spec, agent in agents.items():
-                for file in groups.get(setting.layout.host_of(spec.node).machine, ()):
-                    file.write_text(str(agent.process.pid))
             under_way = UnderWay(setting.run)
             crew = _Crew(
                 setting, processes, switch, agents, pollers, application, under_way, course
@@ -141,7 +120,7 @@ async def carry_out(
         except NodeError as error:
             reasons = "; ".join([error.message, *processes.stopped_by_signals()])
             await processes.collect_last_records()
-            raise NodeError(error.node, _with_names(reasons, setting.layout)) from error
+            raise NodeError(error.node, _with_names(reasons, place)) from error
 
 
 async def _in_time(crew: _Crew) -> Evidence:
@@ -156,12 +135,12 @@ async def _in_time(crew: _Crew) -> Evidence:
         raise NodeError(first.node, f"the run did not end within {limit_s:.0f} s") from None
 
 
-def _with_names(message: str, layout: Layout) -> str:
+def _with_names(message: str, place: Place) -> str:
     """Adds the host names of the addresses in a message: agents know only addresses."""
     found = [
-        f"{one.ip} is {one.node}"
-        for one in layout.addresses
-        if re.search(rf"(?<![\d.]){re.escape(one.ip)}(?![\d.])", message)
+        f"{ip} is {node}"
+        for ip, node in place.names.items()
+        if re.search(rf"(?<![\d.]){re.escape(ip)}(?![\d.])", message)
     ]
     return f"{message} ({', '.join(found)})" if found else message
 
@@ -188,7 +167,7 @@ async def _unless_one_ends(work: Coroutine[Any, Any, ResultT], processes: list[P
 
 
 async def _note_end(process: Process, ended: list[Process]) -> None:
-    await process.process.wait()
+    await process.wait()
     ended.append(process)
 
 
@@ -202,7 +181,7 @@ def _culprit(ended: list[Process]) -> Process:
     """The process whose end made the others end, chosen from all processes that ended, in order.
     Since a killed process closes its connections first, its peers may end before we see its own
     end."""
-    killed = (one for one in ended if (one.process.returncode or 0) < 0)
+    killed = (one for one in ended if one.killed)
     return next(killed, ended[0])
 
 
@@ -246,34 +225,15 @@ async def _led(crew: _Crew) -> None:
     await _pause(crew, "stop", edge="warm-up-end")
     if crew.application is not None and "reset" in planned:
         await _application_phase(crew.application, "reset", crew.course)
-    recorders = await begin_recorders(crew.setting, crew.started)
-    counted = _hardware_counters(crew)
+    watch = await crew.setting.place.watch(crew.started)
     await _edge(crew, wire.MEASURE_START)
     await _go(crew)
     await _phase(crew, "measure")
     await _edge(crew, wire.MEASURE_END)
-    crew.course.hardware = {host: one.read() for host, one in counted.items()}
-    crew.course.recordings = await end_recorders(recorders)
+    crew.course.watched = await watch.end()
     await _pause(crew, "cool-down")
     if isinstance(crew.setting.run.until("cool-down"), wire.UntilTime):
         await _edge(crew, "cool-down-end")
-
-
-def _hardware_counters(crew: _Crew) -> dict[str, Counting]:
-    """Start the hardware counters for all processes, agents included, of each host that runs an
-    application."""
-    served = crew.setting.served
-    found: dict[str, Counting] = {}
-    try:
-        for host in served.hosts if served else ():
-            found[host] = Counting.of(processes_within(host))
-            crew.started.at_end(found[host].close)
-    except NotCountedError as error:
-        crew.course.hardware_note = str(error)
-        return {}
-    if not all(one.is_whole for one in found.values()):
-        crew.course.hardware_note = "of processes without the kernel's work for them"
-    return found
 
 
 async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
@@ -346,6 +306,8 @@ async def _edge(crew: _Crew, name: str) -> None:
 async def _gathered(crew: _Crew) -> Evidence:
     """Stop all processes and join their records."""
     setting, course = crew.setting, crew.course
+    place, watched = setting.place, course.watched
+    addresses = {spec: place.address(spec.endpoint) for spec in crew.agents}
     written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
     polls = [await poller.stop() for poller in crew.pollers]
     # The switch is stopped after the agents, since it still has to forward their last frames.
@@ -358,8 +320,8 @@ async def _gathered(crew: _Crew) -> Evidence:
         agents={
             spec: AgentEvidence(
                 spec=spec,
-                host=setting.layout.host_of(spec.node).node,
-                interface=setting.layout.address(spec.endpoint).interface.port,
+                host=addresses[spec].stack,
+                interface=addresses[spec].port,
                 snapshots=course.snapshots[spec],
                 records=(*agent.aside, *course.ended.get(spec, ()), *written[spec]),
             )
@@ -369,27 +331,15 @@ async def _gathered(crew: _Crew) -> Evidence:
         polls=tuple(polls),
         edges=tuple(course.edges),
         phases=tuple(course.phases),
-        tick_ns=tick_ns(),
-        burst_bytes=_burst_bytes(setting.layout),
-        cpus=setting.cpus,
+        tick_ns=place.tick_ns,
+        burst_bytes=place.burst_bytes,
+        cpus=place.cpus,
         application=served,
-        recordings=course.recordings,
-        hardware=course.hardware,
-        hardware_note=course.hardware_note,
+        recordings=watched.recordings,
+        hardware=watched.hardware,
+        hardware_note=watched.hardware_note,
         application_connections=setting.served.connections if setting.served else 0,
     )
-
-
-def _burst_bytes(layout: Layout) -> int:
-    """How many bytes a kernel queue may send at once after it was idle, above its rate: its token
-    bucket, and one more frame, which the last token releases."""
-    shaped = [
-        end
-        for one in layout.interfaces
-        if layout.is_shaped(one)
-        for end in ((one.end, one.link), (one.far, one.link))
-    ]
-    return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)
 
 
 async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
@@ -397,37 +347,20 @@ async def _stop(agent: Agent) -> list[agent_wire.AgentRecord]:
     return await answered(agent, agent.finish(agent_wire.EndRecord))
 
 
-async def _start_switch(
-    setting: Setting, known: Mapping[str, str], processes: RunProcesses
-) -> RunSwitch:
-    if not setting.layout.switched:
-        return NoSwitch()
-    if setting.layout.switching == "kernel":
-        return KernelQueues(setting.layout)
-    return await EngineSwitch.start(
-        setting.run,
-        setting.layout,
-        setting.engine,
-        communities=known,
-        cpu=setting.pinning.switch,
-        time_limit_ms=setting.time_limits.run_ms,
-        processes=processes,
-    )
-
-
 async def _start_agents(
-    setting: Setting, token: str, processes: RunProcesses, port: int | None
+    setting: Setting,
+    token: str,
+    processes: RunProcesses,
+    port: int | None,
 ) -> dict[AgentSpec, Agent]:
     """Start servers and observers, then the clients, which need to know the ports of the servers or
     of the application."""
     listening: dict[AgentSpec, tuple[agent_wire.Endpoint, ...]] = {}
 
     async def start(spec: AgentSpec) -> Agent:
-        host = setting.layout.host_of(spec.node)
         plan = agent_plan(setting, spec, token, listening, port)
-        command = [*in_namespace(host.node), str(setting.engine), "agent"]
-        name = setting.process_name(spec)
-        agent = await processes.start(name, command, plan, agent_wire.AGENT_RECORD)
+        name, record = setting.process_name(spec), agent_wire.AGENT_RECORD
+        agent = await setting.place.start(processes, name, spec.node, "agent", plan, record)
         said = await ready(agent, agent_wire.ReadyRecord)
         if spec.role == "server" and not said.listening:
             raise NodeError(name, "does not say where it listens")

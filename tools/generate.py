@@ -26,6 +26,7 @@ from netstudy.analysis.statistics import STATISTICS
 from netstudy.analysis.workloads import VOCABULARY
 from netstudy.cli import app
 from netstudy.hardware import HardwareLibrary
+from netstudy.inventory import json_schema as inventory_schema
 from netstudy.knobs import Knob, knobs
 from netstudy.plan import make_plan, whole_tcp
 from netstudy.study import json_schema, load
@@ -73,6 +74,16 @@ Every key of a `study.yaml`. [Writing a study](../guide/writing-a-study.md) show
 together. `${…}`, where it is allowed, is replaced by the level of a factor, or by a field of it. A
 *level* is text, a number, `true` or `false`. Quantities have a unit. Editors that support JSON
 Schema check a file while you write it: see `schema/study.schema.json`.
+"""
+
+HOSTS_FILE = """\
+# File of hosts
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+Every key of an inventory, the file that `--testbed hosts.yaml` names. `netstudy init --like hosts`
+writes one to start from, and `netstudy validate hosts.yaml` checks it. Editors that support JSON
+Schema check it while you write it: see `schema/inventory.schema.json`.
 """
 
 TCP_PROFILES = """\
@@ -229,6 +240,11 @@ def study_file() -> str:
     return f"{STUDY_FILE}\n{tables(json_schema(), 'Study')}"
 
 
+def hosts_file() -> str:
+    """Every key of an inventory of hosts."""
+    return f"{HOSTS_FILE}\n{tables(inventory_schema(), 'Inventory')}"
+
+
 def tcp_profiles() -> str:
     """All TCP profiles in one table, then each with its sources."""
     library = HardwareLibrary.default()
@@ -287,6 +303,7 @@ def _indented(plan: Plan) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "hosts-file.md": hosts_file,
     "metrics.md": metrics,
     "python.md": api_page.page,
     "records.md": records,

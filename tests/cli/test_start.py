@@ -142,12 +142,12 @@ class TestInit:
     def test_on_a_terminal_it_asks_until_there_is_an_answer(
         self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        answers = iter(["9", "sweep"])
+        answers = iter(["10", "sweep"])
         monkeypatch.setattr("netstudy.cli.init._is_interactive", lambda: True)
         monkeypatch.setattr("typer.prompt", lambda *_args, **_options: next(answers))
         outcome = netstudy("init", "mine")
         assert "study: my-sweep" in (here / "mine" / "study.yaml").read_text()
-        assert "there is no '9'" in outcome.err
+        assert "there is no '10'" in outcome.err
 
 
 class TestValidate:

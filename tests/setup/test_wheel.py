@@ -36,6 +36,7 @@ def test_it_is_small_and_brings_profiles_schemas_and_studies(wheel: Path) -> Non
     assert {
         ENGINE,
         "netstudy/_hardware/arista-7124s.yaml",
+        "netstudy/_schema/inventory.schema.json",
         "netstudy/_schema/study.schema.json",
         "netstudy/_studies/incast/study.yaml",
         "netstudy/_studies/incast/reference/incast_4mb_mtu9000.csv",

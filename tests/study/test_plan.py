@@ -27,8 +27,9 @@ from netstudy.plan import (
     unsupported,
 )
 from netstudy.plan.loops import CaseTreatment
+from netstudy.store.invocation import InventoryCopy
 from netstudy.study import Study, apply_overrides, load, parse_only
-from netstudy.study.vocabulary import TESTBEDS
+from netstudy.study.vocabulary import HOSTS, TESTBEDS
 
 ROOT = Path(__file__).parents[2]
 Small = Callable[..., Study]
@@ -409,7 +410,10 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     study = load(ROOT / "studies/incast")
     assert unsupported(study, "sim") == []
     (said,) = unsupported(study, "moon")
-    assert said == "This version has no testbed moon; it has sim, netns, netns-kernel, published."
+    assert (
+        said
+        == "This version has no testbed moon; it has sim, netns, netns-kernel, hosts, published."
+    )
     (said,) = unsupported(study, "netn")
     assert said == 'This version has no testbed netn; did you mean "netns"?'
     planned = make_plan(study)
@@ -417,7 +421,9 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
 
 
 def test_every_testbed_that_studies_can_name_is_there() -> None:
-    assert [testbed.named(name).name for name in TESTBEDS] == list(TESTBEDS)
+    hosts = InventoryCopy(path="hosts.yaml", text="hosts: {a: {ssh: a, address: 192.0.2.1}}")
+    found = [testbed.named(name, hosts if name == HOSTS else None) for name in TESTBEDS]
+    assert [one.name for one in found] == list(TESTBEDS)
 
 
 @pytest.mark.parametrize("name", ["ethernet", "trade"])

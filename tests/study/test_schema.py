@@ -34,7 +34,9 @@ def test_the_schema_in_the_repository_is_current(name: str) -> None:
     assert written == schemas()[name], "run: python -m netstudy.study.schema"
 
 
-@pytest.mark.parametrize("name", ["study.schema.json", "profile.schema.json"])
+@pytest.mark.parametrize(
+    "name", ["study.schema.json", "profile.schema.json", "inventory.schema.json"]
+)
 def test_each_default_of_a_file_may_be_written_in_it(name: str) -> None:
     """An editor that fills defaults in must not write `1000000000` where `1 s` is meant."""
     schema = json.loads((ROOT / "schema" / name).read_text(encoding="utf-8"))

@@ -10,8 +10,9 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan import make_plan
+from netstudy.store.invocation import InventoryCopy
 from netstudy.study import in_variant, load, quick_form, variant_only
-from netstudy.study.vocabulary import TESTBEDS
+from netstudy.study.vocabulary import HOSTS, TESTBEDS
 from netstudy.testbed import named
 from netstudy.units import parse_scale
 
@@ -110,8 +111,9 @@ def test_a_form_that_cannot_be_made_is_refused_when_the_study_is_read(
 
 
 def test_a_study_may_have_a_form_for_each_testbed_that_there_is() -> None:
+    inventory = InventoryCopy(path="hosts.yaml", text="hosts: {a: {ssh: a, address: 192.0.2.1}}")
     for name in TESTBEDS:
-        assert named(name).name == name
+        assert named(name, inventory if name == HOSTS else None).name == name
     with pytest.raises(StudyError, match=f"there are {', '.join(TESTBEDS)}"):
         named("moon")
 

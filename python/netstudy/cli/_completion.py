@@ -38,10 +38,10 @@ def words(known: type[StrEnum]) -> Complete:
 
 @_quietly
 def testbeds(_ctx: typer.Context, _incomplete: str) -> Iterable[str]:
-    """The testbeds."""
-    from netstudy.study.vocabulary import TESTBEDS
+    """The testbeds; the shell completes the path of an inventory of hosts."""
+    from netstudy.study.vocabulary import HOSTS, TESTBEDS
 
-    return TESTBEDS
+    return [name for name in TESTBEDS if name != HOSTS]
 
 
 @_quietly

@@ -69,10 +69,10 @@ def _carry_out(
     from netstudy.analysis.predictions import measured
     from netstudy.analysis.study_result import pool
     from netstudy.execute import is_final
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked
 
     prepared = _prepared(folder, found, one)
-    testbed = named(prepared.invocation.testbed)
+    testbed = invoked(prepared.invocation)
     refuse_unsupported(prepared.unsupported())
     check_cost(most(prepared.planned, testbed, manner.threads), max_time, manner.results)
     say_programs(programs_of(prepared), prepared.invocation.testbed)
@@ -104,7 +104,11 @@ def _prepared(folder: Folder, found: Confirmation, one: Experiment) -> Prepared:
     text = one_cell(study, found.level.row.treatment, one.raised.values, name)
     changed = load_text(text, study.folder / "study.yaml")
     invocation = Invocation(
-        study=str(folder.path), testbed=before.testbed, seed=before.seed, scale=before.scale
+        study=str(folder.path),
+        testbed=before.testbed,
+        inventory=before.inventory,
+        seed=before.seed,
+        scale=before.scale,
     )
     planned = make_plan(
         changed,

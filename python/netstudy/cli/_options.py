@@ -69,8 +69,8 @@ TestbedName = Annotated[
     str | None,
     typer.Option(
         "--testbed",
-        help="Where to run: sim, netns or netns-kernel; published: take the study's reference "
-        "data instead of running it. [default: sim]",
+        help="Where to run: sim, netns, netns-kernel, or the hosts in a file such as hosts.yaml; "
+        "published: take the study's reference data instead of running it. [default: sim]",
         autocompletion=completion.testbeds,
     ),
 ]

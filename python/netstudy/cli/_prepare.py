@@ -13,9 +13,11 @@ from netstudy.errors import StudyError
 if TYPE_CHECKING:
     from netstudy.plan import PlannedStudy
     from netstudy.store import Invocation
+    from netstudy.store.invocation import InventoryCopy
     from netstudy.study import Study
 
 DEFAULT_TESTBED = "sim"
+_YAML = (".yaml", ".yml")
 _CARRIED_OUT = ("topology", "workload", "procedure", "instruments", "replicates")
 """Keys of a study that describe how its runs are made."""
 
@@ -30,6 +32,7 @@ class Asked:
     overrides: Sequence[str] = ()
     quick: bool = False
     testbed: str | None = None
+    """The name of a testbed, or the path of an inventory of hosts."""
     variant: str | None = None
     scale: str | None = None
     without: Sequence[str] = ()
@@ -76,6 +79,27 @@ class Prepared:
         return unsupported(self.study, self.planned.plan_of_one_each)
 
 
+def chosen(option: str | None) -> tuple[str, InventoryCopy | None]:
+    """The testbed that `--testbed` selects, with a copy of the inventory if it is a file of hosts.
+    Raises StudyError if the inventory cannot be used."""
+    from netstudy.documents.source import read
+    from netstudy.inventory import parse_inventory
+    from netstudy.store.invocation import InventoryCopy
+    from netstudy.study.vocabulary import HOSTS
+
+    if option == HOSTS:
+        raise StudyError(
+            "name the file that lists your hosts, such as --testbed hosts.yaml; `netstudy init "
+            f"--like {HOSTS}` writes one to start from",
+            "--testbed",
+        )
+    if option is None or Path(option).suffix not in _YAML:
+        return option or DEFAULT_TESTBED, None
+    text = read(Path(option)).text
+    parse_inventory(text, option)
+    return HOSTS, InventoryCopy(path=option, text=text)
+
+
 def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prepared:
     """Load the study, apply the options, and make the plan. Raises StudyError.
 
@@ -88,10 +112,11 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
     from netstudy.units import parse_scale
 
     as_written = load(asked.study)
-    testbed = asked.testbed or DEFAULT_TESTBED
+    testbed, inventory = chosen(asked.testbed)
     told = Invocation(
         study=str(asked.study),
         testbed=testbed,
+        inventory=inventory,
         seed=as_written.seed,
         overrides=pairs(asked.overrides, "--set"),
         quick=asked.quick,

@@ -11,7 +11,7 @@ import difflib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from netstudy.cli._prepare import Asked, pairs, scale_text
+from netstudy.cli._prepare import Asked, chosen, pairs, scale_text
 from netstudy.cli._terminal import continue_with
 from netstudy.errors import StudyError
 
@@ -76,9 +76,10 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
     from netstudy.study import parse_only
 
     begun = folder.invocation()
+    testbed, inventory = (None, None) if asked.testbed is None else chosen(asked.testbed)
     given: dict[str, Any] = {
         "seed": asked.seed,
-        "testbed": asked.testbed,
+        "testbed": testbed,
         "quick": asked.quick or None,
         "overrides": pairs(asked.overrides, "--set") or None,
         "variant": asked.variant,
@@ -87,11 +88,14 @@ def _differences(folder: Folder, asked: Asked) -> list[str]:
         "only": parse_only(asked.only, folder.study()) if asked.only else None,
     }
     unset = {"scale": "1"}  # older folders do not store a scale of 1
-    return [
+    differing = [
         f"--{_OPTIONS.get(name, name)} was {_given(getattr(begun, name))}, is {_given(value)}"
         for name, value in given.items()
         if value is not None and value != (getattr(begun, name) or unset.get(name))
     ]
+    if begun.inventory and inventory and inventory.text != begun.inventory.text:
+        differing.append(f"{inventory.path} is not the inventory that the run began with")
+    return differing
 
 
 _OPTIONS: Final = {"overrides": "set"}

@@ -29,6 +29,7 @@ class Like(StrEnum):
     SWEEP = "sweep"
     FACTORS = "factors"
     REAL = "real"
+    HOSTS = "hosts"
     TRANSFER = "transfer"
     LATENCY = "latency"
     USERS = "users"
@@ -50,6 +51,7 @@ _QUESTIONS = {
     Like.SWEEP: "how far a value can grow until there is no more to gain",
     Like.FACTORS: "which of several settings matters, and what its effect depends on",
     Like.REAL: "the same with this machine's own kernel, between network namespaces",
+    Like.HOSTS: "the same over ssh, between hosts of your own",
     Like.TRANSFER: "the limit of a bulk transfer over one path: window, buffer or delay",
     Like.LATENCY: "how long small requests wait during a bulk transfer",
     Like.USERS: "how many users an application serves while its pages stay fast",
@@ -89,9 +91,10 @@ def command(
 
     compare: which of two is better, and under which load. sweep: how far a value can grow until
     there is no more to gain. factors: which of several settings matters. real: this machine's own
-    kernel, between network namespaces. transfer: the limit of one path. latency: requests during a
-    transfer. users: an application under load. placement: in one machine or in two. Each has a
-    short form: netstudy run DIR --quick.
+    kernel, between network namespaces. hosts: hosts of your own over ssh, with a hosts.yaml that
+    lists them. transfer: the limit of one path. latency: requests during a transfer. users: an
+    application under load. placement: in one machine or in two. Each has a short form: netstudy run
+    DIR --quick.
     """
     from netstudy.store import storage, write_atomic
 
@@ -123,6 +126,9 @@ def _next(like: Like | None, has_short_form: bool, folder: str) -> str:
     """The commands that the user may run next."""
     if like is Like.REAL:
         return f"netstudy doctor, then: netstudy run {folder} --testbed netns"
+    if like is Like.HOSTS:
+        hosts = f"{folder}/hosts.yaml"
+        return f"write your hosts into {hosts}, then: netstudy doctor --testbed {hosts}"
     quick = " --quick" if has_short_form else ""
     return f"netstudy plan {folder}, then: netstudy run {folder}{quick}"
 
@@ -149,7 +155,8 @@ def _ask() -> Like:
 def _commented(like: Like) -> Mapping[Path, Traversable]:
     """Path in the new folder -> file of a commented study."""
     template = files("netstudy.cli") / "templates" / like
-    return {Path(name): template / name for name in ("README.md", "study.yaml")}
+    names = sorted(file.name for file in template.iterdir())
+    return {Path(name): template / name for name in names}
 
 
 def _shipped(name: str) -> Mapping[Path, Traversable]:

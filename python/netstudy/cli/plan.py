@@ -65,11 +65,11 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     from netstudy.cli._programs import command_text
     from netstudy.plan import programs_of_runs, stated
     from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked
     from netstudy.units import rough_size
 
     planned = prepared.planned
-    testbed = named(prepared.invocation.testbed)
+    testbed = invoked(prepared.invocation)
     first, whole = cost(planned, testbed, threads), most(planned, testbed, threads)
     yield "study", f"{prepared.study.study}, seed {planned.seed}"
     yield "runs", _runs(prepared, first.runs, whole.runs)

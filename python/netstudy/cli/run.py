@@ -15,7 +15,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._foreseen import foreseen_warnings
-from netstudy.cli._prepare import DEFAULT_TESTBED, Asked, Prepared, prepare
+from netstudy.cli._prepare import Asked, Prepared, chosen, prepare
 from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
     continue_with,
@@ -138,12 +138,12 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
     space: after the plan was printed or, with --json, instead of printing it."""
     from netstudy.cli._limits import check_cost, most
     from netstudy.cli.plan import show_plan
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked
 
     prepared = prepare(asked)
     if manner.no_start:
         refuse_programs(programs_of(prepared))
-    cost = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
+    cost = most(prepared.planned, invoked(prepared.invocation), manner.threads)
     if manner.json:  # the JSON has all runs of the plan
         check_cost(cost, max_time, manner.results)
     show_plan(prepared, manner.threads, json=manner.json)
@@ -155,14 +155,14 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     engine's format."""
     from netstudy.cli._resume import to_resume
     from netstudy.execute import left_to_do, made_again
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked
     from netstudy.wire import to_json
 
     folder = to_resume(asked, manner.results)
     if manner.no_start:
         refuse_programs(_programs_in(folder))
     again = set(folder.damaged_runs())
-    again |= {one.run for one in made_again(folder, named(folder.invocation().testbed))}
+    again |= {one.run for one in made_again(folder, invoked(folder.invocation()))}
     left = left_to_do(folder, again)
     if manner.json:
         show_json(to_json(left))
@@ -176,12 +176,12 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
 
 def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
     from netstudy.store import Folder
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked
 
     if Folder.at(asked.study) is not None:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
     prepared = _affordable(asked, manner, max_time)
-    planned, testbed = prepared.planned, named(prepared.invocation.testbed)
+    planned, testbed = prepared.planned, invoked(prepared.invocation)
     say_programs(programs_of(prepared), prepared.invocation.testbed)
     machine = preflight(testbed, planned.whole_plan, prepared.invocation, manner)
     testbed.check()
@@ -198,19 +198,19 @@ def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
     time."""
     from netstudy.cli._limits import check_cost, least, most
     from netstudy.study.vocabulary import TESTBEDS
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked, named
 
     def check_count(runs: int) -> None:
-        testbed = asked.testbed or DEFAULT_TESTBED
+        testbed, inventory = chosen(asked.testbed)
         if testbed in TESTBEDS:  # other names are refused later
-            at_least = least(runs, named(testbed), manner.threads)
+            at_least = least(runs, named(testbed, inventory), manner.threads)
             check_cost(at_least, max_time, manner.results)
 
     prepared = prepare(asked, check_count)
     if manner.no_start:
         refuse_programs(programs_of(prepared))
     refuse_unsupported(prepared.unsupported())
-    whole = most(prepared.planned, named(prepared.invocation.testbed), manner.threads)
+    whole = most(prepared.planned, invoked(prepared.invocation), manner.threads)
     check_cost(whole, max_time, manner.results)
     return prepared
 
@@ -268,12 +268,12 @@ def refuse_unsupported(parts: Sequence[str]) -> None:
 def _resume(asked: Asked, manner: Manner) -> int:
     from netstudy.cli._resume import to_resume
     from netstudy.execute import made_again
-    from netstudy.testbed import named
+    from netstudy.testbed import invoked
 
     folder = to_resume(asked, manner.results)
     if manner.no_start:
         refuse_programs(_programs_in(folder))
-    testbed = named(folder.invocation().testbed)
+    testbed = invoked(folder.invocation())
     if folder.is_done() and not folder.changed_since_sealed() and not made_again(folder, testbed):
         folder.clear_lock()
         if not manner.is_quiet:

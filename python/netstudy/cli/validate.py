@@ -1,4 +1,5 @@
-"""`netstudy validate`: check study files, and print every mistake with its place."""
+"""`netstudy validate`: check study files and inventories of hosts, and print every mistake with its
+place."""
 
 from __future__ import annotations
 
@@ -21,11 +22,16 @@ EPILOG = "Example: netstudy validate studies/incast studies/trade"
 def command(
     studies: Annotated[
         list[Path],
-        typer.Argument(metavar="STUDY...", help="Study files, or the folders that hold them."),
+        typer.Argument(
+            metavar="STUDY...",
+            help="Study files, or the folders that hold them, or inventories of hosts.",
+        ),
     ],
     json: options.Json = False,
 ) -> None:
     """Check study files: syntax, names, units, levels, hardware. Exit code 2 when one is wrong.
+
+    A file with `hosts` is checked as an inventory, without logging in to any host.
 
     A note names parts of a correct study that this version cannot run or report yet. A warning
     names a question that the study cannot answer or test as it is, such as DCTCP without a switch
@@ -42,17 +48,30 @@ def command(
 
 
 def _check(path: Path) -> dict[str, Any]:
+    nothing: dict[str, list[Any]] = {"starts": [], "notes": [], "warnings": []}
+    try:
+        found = nothing if _is_correct_inventory(path) else _of_study(path)
+    except StudyError as error:
+        return {"path": str(path), "ok": False, "errors": str(error).splitlines(), **nothing}
+    return {"path": str(path), "ok": True, "errors": [], **found}
+
+
+def _is_correct_inventory(path: Path) -> bool:
+    """True if the file is an inventory of hosts. Raises StudyError if it has mistakes."""
+    from netstudy.documents.source import read
+    from netstudy.inventory import is_inventory, load_inventory
+
+    if not path.is_file() or not is_inventory(read(path)):
+        return False
+    load_inventory(path)
+    return True
+
+
+def _of_study(path: Path) -> dict[str, list[Any]]:
     from netstudy.study import programs_of_forms
 
-    try:
-        prepared = prepare(Asked(path))
-    except StudyError as error:
-        found = {"ok": False, "errors": str(error).splitlines()}
-        return {"path": str(path), **found, "starts": [], "notes": [], "warnings": []}
+    prepared = prepare(Asked(path))
     return {
-        "path": str(path),
-        "ok": True,
-        "errors": [],
         "starts": programs_of_forms(prepared.written),
         "notes": prepared.unsupported(),
         "warnings": list(foreseen_warnings(prepared)),

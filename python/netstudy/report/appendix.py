@@ -358,7 +358,7 @@ def _options(invocation: Invocation) -> list[str]:
     """The options with which the same runs are made again."""
     only = [f"{k}={','.join(map(level_text, v))}" for k, v in invocation.only.items()]
     return [
-        f"--testbed={invocation.testbed}",
+        f"--testbed={invocation.testbed_option}",
         f"--seed={invocation.seed}",
         *(["--quick"] if invocation.quick else []),
         *([f"--variant={invocation.variant}"] if invocation.variant else []),

@@ -19,6 +19,16 @@ _QUICK = "quick"
 """The keys of a study file that declare its variants and its short form."""
 
 
+class InventoryCopy(BaseModel):
+    """The inventory of hosts as it was when the run began; `--resume` uses the same hosts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    path: str
+    """Path of the file, as given on the command line."""
+    text: str
+
+
 class Invocation(BaseModel):
     """The arguments of `netstudy run` that decide what is run (`invocation.json`)."""
 
@@ -27,6 +37,8 @@ class Invocation(BaseModel):
     study: str
     """Path of the study file, as given on the command line. The text is in study.yaml."""
     testbed: str
+    inventory: InventoryCopy | None = None
+    """The inventory, if the testbed is `hosts`."""
     seed: int
     only: dict[str, list[Level]] = {}
     """Factor -> the levels that are run (`--only`)."""
@@ -42,6 +54,11 @@ class Invocation(BaseModel):
     without: list[str] = []
     """Parts of the study that were left out by name (`--without`)."""
     versions: dict[str, str] = {"netstudy": __version__}
+
+    @property
+    def testbed_option(self) -> str:
+        """The value of `--testbed` on the command line."""
+        return self.testbed if self.inventory is None else self.inventory.path
 
     def applied_to(self, study: Study) -> Study:
         """The study as it is run: in its variant and short form, with the overrides, and without

@@ -1,4 +1,4 @@
-"""Writes the JSON Schemas of study files, hardware profiles, plans and records.
+"""Writes the JSON Schemas of study files, hardware profiles, inventories, plans and records.
 
 usage: python -m netstudy.study.schema [FOLDER]
 
@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from netstudy.hardware import json_schema as profile_schema
+from netstudy.inventory import json_schema as inventory_schema
 from netstudy.study.file import json_schema
 from netstudy.wire import Plan, Record
 
@@ -28,6 +29,7 @@ def schemas() -> dict[str, str]:
     return {
         "study.schema.json": _text(json_schema()),
         "profile.schema.json": _text(profile_schema()),
+        "inventory.schema.json": _text(inventory_schema()),
         "plan.schema.json": _text(_DIALECT | Plan.model_json_schema(by_alias=True)),
         "record.schema.json": _text(
             _DIALECT | TypeAdapter(Record).json_schema(by_alias=True) | {"title": "Record"}
@@ -36,8 +38,8 @@ def schemas() -> dict[str, str]:
 
 
 def schema_folder() -> Path:
-    """The folder with the schemas of studies and profiles, in a checkout or in an installed
-    wheel."""
+    """The folder with the schemas of studies, profiles and inventories, in a checkout or in an
+    installed wheel."""
     return _PACKAGED if _PACKAGED.is_dir() else _CHECKOUT
 
 

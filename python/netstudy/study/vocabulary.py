@@ -29,12 +29,15 @@ from netstudy.study.workloads.base import STATISTICS, MetricWords, WorkloadMetri
 from netstudy.units import quantity
 from netstudy.wire import PhaseKind
 
-TestbedName = Literal["sim", "netns", "netns-kernel", "published"]
+TestbedName = Literal["sim", "netns", "netns-kernel", "hosts", "published"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
-"""The testbeds of this version, as written after `--testbed` and under `testbeds` in a study."""
+"""The testbeds of this version, as written under `testbeds` in a study and after `--testbed`, where
+the file of an inventory stands for `hosts`."""
 
 SIMULATOR: Final = "sim"
 """The testbed in virtual time."""
+HOSTS: Final = "hosts"
+"""The testbed of the user's hosts, which an inventory lists."""
 PUBLISHED: Final = "published"
 """The testbed of published runs, which were measured elsewhere."""
 

@@ -8,18 +8,34 @@ from typing import TYPE_CHECKING
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
+    from netstudy.store import Invocation
+    from netstudy.store.invocation import InventoryCopy
     from netstudy.testbed.base import Testbed
 
 
-def named(name: str) -> Testbed:
-    """The testbed with the name given to `--testbed`. Raises StudyError for an unknown name."""
+def named(name: str, inventory: InventoryCopy | None = None) -> Testbed:
+    """The testbed with the name given to `--testbed`. Raises StudyError for an unknown name.
+
+    The testbed `hosts` has an inventory, all others have none.
+    """
+    from netstudy.inventory import parse_inventory
+    from netstudy.study.vocabulary import HOSTS, TESTBEDS
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
     from netstudy.testbed.published_data import PublishedData
     from netstudy.testbed.sim import Sim
+    from netstudy.testbed.ssh.testbed import Hosts
 
+    if name == HOSTS:
+        assert inventory is not None, "--testbed names the file of an inventory"
+        return Hosts(parse_inventory(inventory.text, inventory.path), inventory.path)
     known: tuple[type[Testbed], ...] = (Sim, Netns, NetnsKernel, PublishedData)
     testbeds = {one.name: one for one in known}
     if name not in testbeds:
-        names = ", ".join(testbeds)
+        names = ", ".join(TESTBEDS)
         raise StudyError(f"there is no testbed '{name}' in this version; there are {names}")
     return testbeds[name]()
+
+
+def invoked(invocation: Invocation) -> Testbed:
+    """The testbed of the arguments of a run."""
+    return named(invocation.testbed, invocation.inventory)

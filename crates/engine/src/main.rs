@@ -2,6 +2,7 @@
 //! messages for people on standard error.
 
 mod command;
+mod host_command;
 mod panics;
 mod plan;
 mod pool;
@@ -33,7 +34,18 @@ enum Testbed {
     /// Generates the real traffic of one host: reads a plan and commands, writes records.
     #[command(after_help = "The first line on standard input is the plan; each further one is a \
 command. When standard input ends, so does the agent.")]
-    Agent,
+    Agent(host_command::ChildArguments),
+    /// Represents a host: starts agents, passes their lines on, and ends them when the controller is
+    /// gone.
+    #[command(
+        after_help = "Standard input and output carry lines of the form NAME<TAB>LINE. When \
+standard input ends, or the controller writes nothing for the time of the lease, all that was \
+started ends too."
+    )]
+    Host(host_command::HostArguments),
+    /// Kills the host's process if that one stands still.
+    #[command(hide = true)]
+    Guard(host_command::GuardArguments),
     /// Forwards frames between interfaces with a switch of the simulator, in real time.
     #[command(after_help = "The first line on standard input is the plan; each further one is a \
 command. When standard input ends, so does the switch.")]
@@ -72,7 +84,9 @@ fn main() -> ExitCode {
                 netstudy_brokerage::Failure::exit_code,
             )
         }
-        Testbed::Agent => ended(netstudy_agent::run(), netstudy_agent::Failure::exit_code),
+        Testbed::Agent(arguments) => host_command::agent(&arguments),
+        Testbed::Host(arguments) => host_command::host(&arguments),
+        Testbed::Guard(arguments) => host_command::guard(&arguments),
     }
 }
 

@@ -21,7 +21,7 @@ mod vocabulary;
 
 pub use growth::{Growth, GrowthError, growth};
 pub use parse::flow::{Flow, Socket};
-pub use read::{FlowReader, Probe};
+pub use read::{FlowReader, InterfaceState, Probe, interfaces};
 pub use readings::Reading;
 pub use sampler::{Sample, Sampler, Samples};
 pub use snapshot::{Origin, Snapshot};

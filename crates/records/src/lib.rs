@@ -6,6 +6,7 @@
 
 mod agent;
 mod brokerage_plan;
+mod host;
 mod latencies;
 mod plan;
 mod record;
@@ -26,6 +27,10 @@ pub use agent::{
 pub use brokerage_plan::{
     BrokerageCommand, BrokerageCounters, BrokerageDatabase, BrokeragePlan, BrokeragePlanSchema,
     BrokeragePopulation, BrokerageRecord, BrokerageRecordSchema, BrokerageSettings,
+};
+pub use host::{
+    AGENT_PROTOCOL, Duplex, HostCommand, HostFacts, HostInterface, HostProgram, HostRecord,
+    HostSignal,
 };
 pub use latencies::{Answers, Latencies};
 pub use netstudy_fabric::BufferConfig as Buffer;

@@ -6,7 +6,9 @@
 
 mod columns;
 pub mod diskstats;
+pub mod ethtool;
 pub mod flow;
+pub mod interface;
 pub mod key_values;
 pub mod link;
 pub mod mib;

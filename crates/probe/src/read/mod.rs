@@ -1,9 +1,11 @@
 //! The only module with I/O: reads files of /proc and netlink sockets.
 
 mod file;
+mod interfaces;
 mod netlink;
 mod probe;
 mod processes;
 
+pub use interfaces::{InterfaceState, interfaces};
 pub use netlink::FlowReader;
 pub use probe::Probe;

@@ -4,18 +4,20 @@ use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use netlink_packet_core::{NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer};
-use rustix::net::netlink::{SOCK_DIAG, SocketAddrNetlink};
+use rustix::net::netlink::{GENERIC, SOCK_DIAG, SocketAddrNetlink};
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use rustix::net::{
     AddressFamily, Protocol, RecvFlags, SendFlags, SocketFlags, SocketType, bind, recv, send,
     socket_with,
 };
 
+use crate::parse::ethtool::{Features, LinkMode};
 use crate::parse::flow::{AF_INET, AF_INET6, Flow, Socket};
+use crate::parse::interface::Interface;
 use crate::parse::link::Link;
 use crate::parse::netlink::{Content, messages};
 use crate::parse::qdisc::Qdisc;
-use crate::parse::{ParseError, flow, link, qdisc};
+use crate::parse::{ParseError, ethtool, flow, interface, link, qdisc};
 
 /// Buffer size, large enough for every datagram that the kernel sends (`netlink_dump` in
 /// `net/netlink/af_netlink.c`).
@@ -30,7 +32,11 @@ const HEADER: usize = 16;
 const NETLINK_ROUTE: Option<Protocol> = None;
 const RTM_GETLINK: u16 = 18;
 const RTM_GETQDISC: u16 = 38;
+/// A request for all interfaces.
+const IFINFOMSG: [u8; 16] = [0; 16];
 const SOCK_DIAG_BY_FAMILY: u16 = 20;
+/// The generic netlink family that knows the numbers of all others (`include/uapi/linux/genetlink.h`).
+const GENL_ID_CTRL: u16 = 0x10;
 
 /// A netlink socket to a subsystem of the kernel. It shows the namespace of the thread that opened
 /// it.
@@ -129,16 +135,55 @@ impl RouteReader {
         Netlink::open(NETLINK_ROUTE).map(Self)
     }
 
-    /// All interfaces of the namespace.
+    /// Counters of all interfaces of the namespace.
     pub(super) fn links(&mut self) -> io::Result<Vec<Link>> {
-        const IFINFOMSG: [u8; 16] = [0; 16];
         self.0.dump(RTM_GETLINK, &IFINFOMSG, link::parse)
+    }
+
+    /// All interfaces of the namespace.
+    pub(super) fn interfaces(&mut self) -> io::Result<Vec<Interface>> {
+        self.0.dump(RTM_GETLINK, &IFINFOMSG, interface::parse)
     }
 
     /// All queueing disciplines of the namespace.
     pub(super) fn qdiscs(&mut self) -> io::Result<Vec<Qdisc>> {
         const TCMSG: [u8; 20] = [0; 20];
         self.0.dump(RTM_GETQDISC, &TCMSG, qdisc::parse)
+    }
+}
+
+/// Reads link rates and features from the generic netlink family `ethtool`.
+#[derive(Debug)]
+pub(super) struct EthtoolReader {
+    netlink: Netlink,
+    family: u16,
+}
+
+impl EthtoolReader {
+    /// # Errors
+    /// The kernel does not have this family (before Linux 5.6).
+    pub(super) fn open() -> io::Result<Self> {
+        // CTRL_CMD_GETFAMILY with one attribute, CTRL_ATTR_FAMILY_NAME: its length, its kind, the name.
+        const REQUEST: &[u8] = b"\x03\x01\0\0";
+        const NAME: &[u8; 8] = b"ethtool\0";
+        let mut netlink = Netlink::open(Some(GENERIC))?;
+        let attribute = [4 + NAME.len() as u16, 2].map(u16::to_ne_bytes).concat();
+        netlink.request(GENL_ID_CTRL, 0, &[REQUEST, &attribute, NAME].concat())?;
+        let found = netlink.answer(ethtool::family, false)?;
+        let family = found.into_iter().flatten().next().ok_or(io::ErrorKind::NotFound)?;
+        Ok(Self { netlink, family })
+    }
+
+    /// Rates and duplex modes of all interfaces that have one.
+    pub(super) fn link_modes(&mut self) -> io::Result<Vec<LinkMode>> {
+        const ETHTOOL_MSG_LINKMODES_GET: u8 = 4;
+        self.netlink.dump(self.family, &[ETHTOOL_MSG_LINKMODES_GET, 1, 0, 0], ethtool::link_mode)
+    }
+
+    /// Features of all interfaces.
+    pub(super) fn features(&mut self) -> io::Result<Vec<Features>> {
+        const ETHTOOL_MSG_FEATURES_GET: u8 = 11;
+        self.netlink.dump(self.family, &[ETHTOOL_MSG_FEATURES_GET, 1, 0, 0], ethtool::features)
     }
 }
 

@@ -1,61 +1,19 @@
 //! Counters of a separate namespace, where nobody else sends: they show exactly the actions of the
 //! tests.
-//!
-//! A test starts itself again in a new namespace (user, network), which needs no root. Where the
-//! machine allows no namespaces, it tells `tools/tests` that it is skipped, and why.
 
-use std::borrow::Cow;
-use std::env;
-use std::ffi::OsString;
-use std::io::{self, ErrorKind, Write};
+use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
 use netstudy_probe::{Growth, Probe, Snapshot, Source, Sources, growth};
 
-const INSIDE: &str = "NETSTUDY_INSIDE_A_NAMESPACE";
+use crate::isolated;
 
 /// Runs `inside` as the test `name` in a namespace in which `setup` was done.
 fn in_namespace(name: &str, setup: &str, inside: fn()) {
-    if env::var_os(INSIDE).is_some() {
-        return inside();
-    }
-    let this = format!("namespace::{name}");
-    let unshare = |script: &str| {
-        let mut command = Command::new("unshare");
-        command.args(["--user", "--map-root-user", "--net", "--", "sh", "-ec", script, "sh"]);
-        command.arg(env::current_exe().unwrap()).args(["--exact", &this, "--nocapture"]);
-        command.env("PATH", path()).env(INSIDE, "yes").output()
-    };
-    match unshare("ip link set lo up") {
-        Ok(tried) if tried.status.success() => {}
-        Ok(tried) => return skip(name, said(&tried).trim()),
-        Err(error) => return skip(name, &format!("unshare: {error}")),
-    }
-    let output = unshare(&format!("{setup}; exec \"$@\"")).unwrap();
-    assert!(output.status.success(), "{}", said(&output));
-    assert!(said(&output).contains("1 passed"), "{}", said(&output));
-}
-
-fn said(output: &Output) -> Cow<'_, str> {
-    String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout)
-}
-
-/// Where programs are: `ip` and `tc` are not on the PATH of every ordinary user.
-fn path() -> OsString {
-    let mut path = env::var_os("PATH").unwrap_or_default();
-    path.push(":/usr/sbin:/sbin");
-    path
-}
-
-/// Reports a skipped test, for which the test harness has no word: past its captured output, on a line
-/// that `tools/tests` counts.
-fn skip(name: &str, why: &str) {
-    let why = why.replace('\n', "; ");
-    let line = format!("\nskipped: crates/probe/tests/it/namespace.rs::{name} - {why}\n");
-    io::stderr().write_all(line.as_bytes()).unwrap();
+    isolated::run(&isolated::Test { file: file!(), module: module_path!(), name }, setup, inside);
 }
 
 fn grown(sources: Sources, act: impl FnOnce()) -> Growth {

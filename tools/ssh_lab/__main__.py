@@ -1,0 +1,183 @@
+"""`tools/lab N [options] -- COMMAND`: runs COMMAND in a lab of N hosts, and ends with its exit
+code."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from netstudy.errors import NetstudyError, StudyError, TestbedError
+from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.netns.kernel import kernel
+from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program
+from netstudy.testbed.netns.sandbox import sandbox_command
+from tools.ssh_lab.asked import ASKED, HOSTS_MAX, Asked
+
+_CHECKOUT = Path(__file__).parents[2]
+_INSIDE: Final = "tools.ssh_lab.inside"
+_PROGRAMS: Final = {
+    **{name: PACKAGES[name] for name in NEEDED},
+    "hostname": "hostname",
+    "setpriv": "util-linux",
+    "ssh": "openssh-client",
+    "ssh-keygen": "openssh-client",
+    "sshd": "openssh-server",
+}
+"""Program -> Debian's package."""
+
+
+def main() -> int:
+    """The program `tools/lab`."""
+    try:
+        asked = _asked(sys.argv[1:])
+        _check_machine(asked)
+        return _run(asked)
+    except NetstudyError as error:
+        print(f"tools/lab: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+def _asked(words: Sequence[str]) -> Asked:
+    own, dashes, command = _parted(words)
+    parser = _parser()
+    said = parser.parse_args(own)
+    if not dashes or not command:
+        parser.error("write the command after --: tools/lab 3 -- ssh h1 true")
+    return Asked(
+        hosts=said.hosts,
+        command=tuple(command),
+        cwd=str(Path.cwd()),
+        caller=(os.getuid(), os.getgid()),
+        as_user=said.as_user,
+        roles=_roles(said.roles, said.hosts),
+        clock_step_s=said.clock_step,
+        disk_mb=said.disk,
+    )
+
+
+def _parted(words: Sequence[str]) -> tuple[Sequence[str], bool, Sequence[str]]:
+    if "--" not in words:
+        return words, False, ()
+    at = words.index("--")
+    return words[:at], True, words[at + 1 :]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="tools/lab",
+        usage="tools/lab N [options] -- COMMAND [ARGUMENT ...]",
+        description="Runs COMMAND as a controller that can log in at N hosts of its own: "
+        "`ssh h1`, …, `ssh hN`. $NETSTUDY_LAB/hosts.yaml is their inventory.",
+    )
+    parser.add_argument("hosts", metavar="N", type=_hosts, help=f"1 to {HOSTS_MAX}")
+    parser.add_argument(
+        "--roles",
+        default="client=1",
+        metavar="ROLE=N[,…]",
+        help="roles of the first hosts in the inventory; the others are servers "
+        "(default: %(default)s)",
+    )
+    parser.add_argument(
+        "--as-user",
+        action="store_true",
+        help="run COMMAND as the ordinary user ns (default: as the caller)",
+    )
+    parser.add_argument(
+        "--clock-step",
+        type=_natural,
+        default=1000,
+        metavar="SECONDS",
+        help="host number i has a monotonic clock that is i times this ahead (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--disk",
+        type=_natural,
+        default=256,
+        metavar="MB",
+        help="size of the disk with a host's home folders (default: %(default)s)",
+    )
+    return parser
+
+
+def _hosts(text: str) -> int:
+    count = _natural(text)
+    if not 1 <= count <= HOSTS_MAX:
+        raise argparse.ArgumentTypeError(f"{count} hosts: a lab has 1 to {HOSTS_MAX}")
+    return count
+
+
+def _natural(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
+    return int(text)
+
+
+def _roles(text: str, hosts: int) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for item in text.split(","):
+        role, equals, number = item.partition("=")
+        if not (role.strip() and equals and number.strip().isdecimal()):
+            raise StudyError(f"--roles {text}: write it as ROLE=NUMBER,ROLE=NUMBER")
+        found[role.strip()] = int(number)
+    if sum(found.values()) > hosts:
+        raise StudyError(f"--roles {text}: names more than the {hosts} hosts of the lab")
+    return found
+
+
+def _check_machine(asked: Asked) -> None:
+    """Raises TestbedError with what this machine lacks for a lab, and the command that mends it."""
+    lacking = [name for name in _PROGRAMS if find_program(name) is None]
+    if lacking:
+        packages = " ".join(dict.fromkeys(_PROGRAMS[name] for name in lacking))
+        raise TestbedError(f"needs {', '.join(lacking)}: sudo apt-get install {packages}")
+    try:
+        kernel()
+    except TestbedError as error:
+        raise TestbedError(f"{error}; netstudy doctor says what would allow it") from error
+    if asked.clock_step_s and not Path("/proc/self/ns/time").exists():
+        raise TestbedError("this kernel has no time namespaces (Linux 5.6): use --clock-step 0")
+
+
+def _run(asked: Asked) -> int:
+    reading, writing = os.pipe()
+    lab = subprocess.Popen(
+        sandbox_command([sys.executable, "-m", _INSIDE, str(reading)]),
+        cwd=_CHECKOUT,
+        pass_fds=[reading],
+        preexec_fn=dies_with_parent(),  # noqa: PLW1509 (this process has one thread)
+    )
+    os.close(reading)
+    _pass_signals(writing)
+    try:
+        os.write(writing, ASKED.dump_json(asked) + b"\n")
+    except BrokenPipeError:
+        pass  # unshare says why
+    code = lab.wait()
+    return code if code >= 0 else 128 - code  # 128 + signal, as shells do
+
+
+def _pass_signals(writing: int) -> None:
+    """Passes SIGTERM and SIGHUP on to COMMAND. A terminal sends SIGINT to COMMAND too."""
+
+    def pass_on(number: int, _frame: FrameType | None) -> None:
+        try:
+            os.write(writing, bytes([number]))
+        except BrokenPipeError:
+            pass  # the lab is ending
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, pass_on)
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda _number, _frame: None)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

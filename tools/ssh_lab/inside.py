@@ -1,0 +1,162 @@
+"""The first process of a lab: makes the hosts, runs COMMAND, makes faults on demand.
+
+usage: python -m tools.ssh_lab.inside FD
+
+Reads a line with what was asked (`asked.Asked`) from the file descriptor, then the number of each
+signal that COMMAND shall get, as a byte. When it ends, the kernel ends every other process of the
+lab, and with them the namespaces, mounts and files.
+"""
+
+from __future__ import annotations
+
+import os
+import selectors
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from types import FrameType
+from typing import Final
+
+from netstudy.errors import NetstudyError, TestbedError
+from netstudy.testbed.netns.sandbox import enter
+from netstudy.testbed.netns.users import is_all_users
+from tools.ssh_lab import controller
+from tools.ssh_lab.asked import ASKED, Asked
+from tools.ssh_lab.children import Children
+from tools.ssh_lab.hosts import plain_hosts
+from tools.ssh_lab.links import make_control_network, make_plain_network
+from tools.ssh_lab.machines import Machine
+from tools.ssh_lab.users import ROOT, User, caller, ordinary_user
+
+_PASSED_ON: Final = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+"""Signals that must not end this process: the end of a child, and those that a terminal or a caller
+sends to the whole process group, of which COMMAND has got its own."""
+
+
+class Lab:
+    """A lab that is running."""
+
+    def __init__(self, asked: Asked) -> None:
+        """The hosts are made and started by `start`."""
+        self.asked = asked
+        self.children = Children()
+        self.login = ordinary_user()
+        hosts = plain_hosts(asked.hosts, asked.roles)
+        self.machines = {
+            one.name: Machine(one, self.login, self.children, asked.clock_step_s * one.number)
+            for one in hosts
+        }
+
+    def start(self) -> None:
+        """Make the networks and start the hosts; they answer when this returns."""
+        public_key = controller.make_folders()
+        hosts = [one.host for one in self.machines.values()]
+        make_plain_network(hosts)
+        make_control_network(hosts)
+        for one in self.machines.values():
+            one.prepare(public_key, self.asked.disk_mb)
+            one.boot()
+        for one in self.machines.values():
+            one.wait_until_up()
+
+    def run(self, signals: int) -> int:
+        """Run COMMAND; returns its exit code. `signals` is the file descriptor of signals for
+        it."""
+        user = self._user()
+        controller.complete(user, list(self.machines.values()), self.login)
+        try:
+            command = self.children.start(
+                [*user.words(), *self.asked.command],
+                cwd=self.asked.cwd,
+                env=controller.environment(user),
+            )
+        except OSError as error:
+            raise TestbedError(f"{self.asked.command[0]}: {error.strerror}") from error
+        _wait(command, self.children, signals)
+        code = command.returncode
+        return code if code >= 0 else 128 - code  # 128 + signal, as shells do
+
+    def _user(self) -> User:
+        """The user that COMMAND runs as."""
+        if self.asked.as_user:
+            one = self.login
+            return User(one.name, one.uid, one.gid, controller.HOME)
+        uid, gid = self.asked.caller if not is_all_users() else (ROOT.uid, ROOT.gid)
+        return caller(uid, gid, controller.HOME)
+
+
+def _wait(command: subprocess.Popen[bytes], children: Children, signals: int) -> None:
+    """Waits for COMMAND, and meanwhile does what is due."""
+    with selectors.DefaultSelector() as selector:
+
+        def watch(descriptor: int, then: Callable[[], None]) -> None:
+            selector.register(descriptor, selectors.EVENT_READ, then)
+
+        def pass_on() -> None:
+            numbers = os.read(signals, 16)
+            if not numbers:  # the caller has died, and the kernel is about to kill this process
+                selector.unregister(signals)
+            for number in numbers:
+                with suppress(ProcessLookupError):
+                    os.kill(command.pid, number)
+
+        woken = _wake_up()
+        watch(signals, pass_on)
+        watch(woken, lambda: _drain(woken))
+        while True:
+            children.reap()
+            if command.returncode is not None:
+                return
+            for key, _ in selector.select():
+                key.data()
+
+
+def _wake_up() -> int:
+    """A file descriptor that can be read after a signal."""
+    reading, writing = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    for number in _PASSED_ON:
+        # Not SIG_IGN, which COMMAND would inherit.
+        signal.signal(number, _do_nothing)
+    return reading
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    pass
+
+
+def _drain(descriptor: int) -> None:
+    with suppress(BlockingIOError):
+        while os.read(descriptor, 4096):
+            pass
+
+
+def _first_line(descriptor: int) -> bytes:
+    parts: list[bytes] = []
+    while not parts or not parts[-1].endswith(b"\n"):
+        part = os.read(descriptor, 65_536)
+        if not part:
+            sys.exit(TestbedError.exit_code)  # the caller has died
+        parts.append(part)
+    return b"".join(parts)
+
+
+def main(arguments: Iterable[str]) -> int:
+    """See the head of this module."""
+    (descriptor,) = map(int, arguments)
+    os.set_inheritable(descriptor, False)
+    asked = ASKED.validate_json(_first_line(descriptor))
+    try:
+        enter()
+        lab = Lab(asked)
+        lab.start()
+        return lab.run(descriptor)
+    except NetstudyError as error:
+        print(f"tools/lab: {error}", file=sys.stderr)
+        return error.exit_code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

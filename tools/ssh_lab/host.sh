@@ -19,5 +19,5 @@ mount -t tmpfs -o mode=1777 tmpfs /tmp
 mount -t tmpfs -o mode=755 tmpfs /run
 mkdir -p /run/sshd /run/user/"$uid"
 chmod 700 /run/user/"$uid"
-chown "$uid" /run/user/"$uid" || : # in a user namespace with a single id, the folder is the user's already
+chown "$uid" /run/user/"$uid" 2>/dev/null || : # in a user namespace with a single id, the folder is the user's already
 exec "$@"

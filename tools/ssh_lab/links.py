@@ -9,6 +9,7 @@ from typing import Final
 from netstudy.testbed.netns.layout import SWITCHED_OFF
 from netstudy.testbed.netns.namespaces import run_batch, within
 from netstudy.testbed.netns.network import write_sysctls
+from netstudy.testbed.netns.users import is_all_users
 from tools.ssh_lab.hosts import CONTROL_DEVICE, CONTROLLER, SWITCH, LabHost
 
 _BRIDGE: Final = "br0"
@@ -26,6 +27,8 @@ def make_control_network(hosts: Iterable[LabHost]) -> None:
         run_batch("ip", [f"link add name {port} {far}", _forwarding(port, CONTROL_DEVICE)])
         with within(host.name):
             run_batch("ip", _with_address(CONTROL_DEVICE, host.control_address))
+            if not is_all_users():  # sshd is not root, and listens at port 22
+                write_sysctls({"ipv4/ip_unprivileged_port_start": "0"})
 
 
 def make_plain_network(hosts: Sequence[LabHost]) -> None:

@@ -5,7 +5,6 @@ first process. A control network joins the hosts with the controller, where COMM
 network joins the hosts with each other. Everything is in one sandbox (`testbed.netns.sandbox`), and
 ends with it.
 
-    tools/lab → unshare → inside (first process of the sandbox) → COMMAND
-                                                                 → unshare → sshd, for each host
-                                                                 → netstudy-engine switch (--network)
+    tools/lab → unshare → inside, the first process → COMMAND
+                                                    → unshare → sshd, for each host
 """

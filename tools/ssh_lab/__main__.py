@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Final
@@ -17,6 +19,7 @@ from netstudy.errors import NetstudyError, StudyError, TestbedError
 from netstudy.testbed.engine import dies_with_parent
 from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import sandbox_command
+from tools.ssh_lab import faults
 from tools.ssh_lab.asked import ASKED, HOSTS_MAX, Asked
 
 _CHECKOUT = Path(__file__).parents[2]
@@ -58,6 +61,7 @@ def _asked(words: Sequence[str]) -> Asked:
         roles=_roles(said.roles, said.hosts),
         clock_step_s=said.clock_step,
         disk_mb=said.disk,
+        faults=tuple(map(_fault, said.fault)),
     )
 
 
@@ -74,12 +78,14 @@ def _parser() -> argparse.ArgumentParser:
         usage="tools/lab N [options] -- COMMAND [ARGUMENT ...]",
         description="Runs COMMAND as a controller that can log in at N hosts of its own: "
         "`ssh h1`, …, `ssh hN`. $NETSTUDY_LAB/hosts.yaml is their inventory.",
+        epilog=f"faults:\n{faults.usage()}",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("hosts", metavar="N", type=_hosts, help=f"1 to {HOSTS_MAX}")
     parser.add_argument(
         "--roles",
         default="client=1",
-        metavar="ROLE=N[,…]",
+        metavar="ROLE=N,…",
         help="roles of the first hosts in the inventory; the others are servers "
         "(default: %(default)s)",
     )
@@ -93,7 +99,7 @@ def _parser() -> argparse.ArgumentParser:
         type=_natural,
         default=1000,
         metavar="SECONDS",
-        help="host number i has a monotonic clock that is i times this ahead (default: %(default)s)",
+        help="the monotonic clock of host number i is i times this ahead (default: %(default)s)",
     )
     parser.add_argument(
         "--disk",
@@ -102,7 +108,20 @@ def _parser() -> argparse.ArgumentParser:
         metavar="MB",
         help="size of the disk with a host's home folders (default: %(default)s)",
     )
+    parser.add_argument(
+        "--fault",
+        action="append",
+        default=[],
+        metavar="'ACTION HOST …'",
+        help="a fault to make before COMMAND starts, which makes others by $NETSTUDY_LAB/fault",
+    )
     return parser
+
+
+def _fault(text: str) -> tuple[str, ...]:
+    words = tuple(shlex.split(text))
+    faults.check(words)
+    return words
 
 
 def _hosts(text: str) -> int:
@@ -152,14 +171,12 @@ def _run(asked: Asked) -> int:
         sandbox_command([sys.executable, "-m", _INSIDE, str(reading)]),
         cwd=_CHECKOUT,
         pass_fds=[reading],
-        preexec_fn=dies_with_parent(),  # noqa: PLW1509 (this process has one thread)
+        preexec_fn=dies_with_parent(),
     )
     os.close(reading)
     _pass_signals(writing)
-    try:
-        os.write(writing, ASKED.dump_json(asked) + b"\n")
-    except BrokenPipeError:
-        pass  # unshare says why
+    with suppress(BrokenPipeError), os.fdopen(writing, "wb", closefd=False) as request:
+        request.write(ASKED.dump_json(asked) + b"\n")
     code = lab.wait()
     return code if code >= 0 else 128 - code  # 128 + signal, as shells do
 
@@ -168,10 +185,8 @@ def _pass_signals(writing: int) -> None:
     """Passes SIGTERM and SIGHUP on to COMMAND. A terminal sends SIGINT to COMMAND too."""
 
     def pass_on(number: int, _frame: FrameType | None) -> None:
-        try:
+        with suppress(BrokenPipeError):  # the lab is ending
             os.write(writing, bytes([number]))
-        except BrokenPipeError:
-            pass  # the lab is ending
 
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

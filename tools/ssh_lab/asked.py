@@ -28,6 +28,8 @@ class Asked:
     """The monotonic clock of host number i is i times this ahead of the machine's."""
     disk_mb: int
     """Size of the file system that has a host's home folders."""
+    faults: tuple[tuple[str, ...], ...]
+    """Faults to make before COMMAND starts, each as the words of `fault`."""
 
 
 ASKED: TypeAdapter[Asked] = TypeAdapter(Asked)

@@ -8,7 +8,9 @@ an /etc/passwd of its own.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+import socket
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +27,8 @@ INVENTORY: Final = LAB / "hosts.yaml"
 _KEY, _KNOWN_HOSTS = HOME / ".ssh/id_ed25519", HOME / ".ssh/known_hosts"
 _RUNTIME = LAB / "runtime"
 """XDG_RUNTIME_DIR: the user's own one is in the machine's /run, which the lab hides."""
+_FAULT = Path(__file__).with_name("fault.py")
+_CONTROL = LAB / "control"
 _NOT_INHERITED = ("SSH_AUTH_SOCK", "SSH_CONNECTION", "SSH_CLIENT", "SSH_TTY")
 
 
@@ -49,6 +53,20 @@ def complete(user: User, machines: Sequence[Machine], login: User) -> None:
         user.own(path, 0o700 if path.is_dir() else 0o600)
     for folder in (HOME, _RUNTIME):
         user.own(folder, 0o700)
+
+
+def control_socket(user: User) -> socket.socket:
+    """The socket that the program `fault` asks, which is written too."""
+    program = LAB / "fault"
+    # The interpreter itself: this user may not be allowed to read the environment's link to it.
+    python = Path(sys.executable).resolve()
+    program.write_text(f"#!{python} -I\n{_FAULT.read_text()}")
+    program.chmod(0o755)
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    control.bind(str(_CONTROL))
+    user.own(_CONTROL, 0o600)
+    control.listen()
+    return control
 
 
 def environment(user: User) -> dict[str, str]:

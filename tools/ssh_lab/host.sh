@@ -12,6 +12,7 @@ mount --bind "$own/etc/boot_id" /proc/sys/kernel/random/boot_id
 mount --bind "$own/etc/passwd" /etc/passwd
 [ ! -e /etc/shadow ] || mount --bind "$own/etc/shadow" /etc/shadow
 mount --bind "$own/etc" /etc/ssh
+[ ! -e "$own/etc/uname" ] || mount --bind "$own/etc/uname" "$(command -v uname)"
 mount --bind "$own/disk/home" /home
 mount --bind "$own/disk/root" /root
 mount -t tmpfs -o mode=1777 tmpfs /tmp

@@ -25,8 +25,8 @@ class Interface:
 
     device: str
     address: str
-    port: str
-    """The name of the switch's end of the link, in the namespace of the switch."""
+    peer: tuple[str, str]
+    """Namespace and name of the other end of the link."""
 
 
 @dataclass(frozen=True)
@@ -83,4 +83,4 @@ def plain_hosts(count: int, roles: Mapping[str, int]) -> list[LabHost]:
 
 
 def _plain_interface(number: int) -> Interface:
-    return Interface(TEST_DEVICE, f"10.98.0.{number}", f"t{number}")
+    return Interface(TEST_DEVICE, f"10.98.0.{number}", (SWITCH, f"t{number}"))

@@ -9,9 +9,11 @@ lab, and with them the namespaces, mounts and files.
 
 from __future__ import annotations
 
+import json
 import os
 import selectors
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable
@@ -22,7 +24,7 @@ from typing import Final
 from netstudy.errors import NetstudyError, TestbedError
 from netstudy.testbed.netns.sandbox import enter
 from netstudy.testbed.netns.users import is_all_users
-from tools.ssh_lab import controller
+from tools.ssh_lab import controller, faults
 from tools.ssh_lab.asked import ASKED, Asked
 from tools.ssh_lab.children import Children
 from tools.ssh_lab.hosts import plain_hosts
@@ -33,6 +35,9 @@ from tools.ssh_lab.users import ROOT, User, caller, ordinary_user
 _PASSED_ON: Final = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 """Signals that must not end this process: the end of a child, and those that a terminal or a caller
 sends to the whole process group, of which COMMAND has got its own."""
+
+_ASKING_S = 5.0
+"""Time for `fault` to send its words."""
 
 
 class Lab:
@@ -45,7 +50,9 @@ class Lab:
         self.login = ordinary_user()
         hosts = plain_hosts(asked.hosts, asked.roles)
         self.machines = {
-            one.name: Machine(one, self.login, self.children, asked.clock_step_s * one.number)
+            one.name: Machine(
+                one, self.login, self.children, asked.clock_step_s * one.number, asked.disk_mb
+            )
             for one in hosts
         }
 
@@ -56,7 +63,7 @@ class Lab:
         make_plain_network(hosts)
         make_control_network(hosts)
         for one in self.machines.values():
-            one.prepare(public_key, self.asked.disk_mb)
+            one.prepare(public_key)
             one.boot()
         for one in self.machines.values():
             one.wait_until_up()
@@ -66,6 +73,9 @@ class Lab:
         it."""
         user = self._user()
         controller.complete(user, list(self.machines.values()), self.login)
+        control = controller.control_socket(user)
+        for words in self.asked.faults:
+            faults.make(self.machines, words)
         try:
             command = self.children.start(
                 [*user.words(), *self.asked.command],
@@ -74,7 +84,7 @@ class Lab:
             )
         except OSError as error:
             raise TestbedError(f"{self.asked.command[0]}: {error.strerror}") from error
-        _wait(command, self.children, signals)
+        self._wait(command, signals, control)
         code = command.returncode
         return code if code >= 0 else 128 - code  # 128 + signal, as shells do
 
@@ -86,31 +96,42 @@ class Lab:
         uid, gid = self.asked.caller if not is_all_users() else (ROOT.uid, ROOT.gid)
         return caller(uid, gid, controller.HOME)
 
+    def _wait(self, command: subprocess.Popen[bytes], signals: int, control: socket.socket) -> None:
+        """Waits for COMMAND, and meanwhile passes signals on and makes faults."""
+        with selectors.DefaultSelector() as selector:
 
-def _wait(command: subprocess.Popen[bytes], children: Children, signals: int) -> None:
-    """Waits for COMMAND, and meanwhile does what is due."""
-    with selectors.DefaultSelector() as selector:
+            def watch(descriptor: int, then: Callable[[], None]) -> None:
+                selector.register(descriptor, selectors.EVENT_READ, then)
 
-        def watch(descriptor: int, then: Callable[[], None]) -> None:
-            selector.register(descriptor, selectors.EVENT_READ, then)
+            def pass_on() -> None:
+                numbers = os.read(signals, 16)
+                if not numbers:  # the caller has died, and the kernel is about to kill this process
+                    selector.unregister(signals)
+                for number in numbers:
+                    with suppress(ProcessLookupError):
+                        os.kill(command.pid, number)
 
-        def pass_on() -> None:
-            numbers = os.read(signals, 16)
-            if not numbers:  # the caller has died, and the kernel is about to kill this process
-                selector.unregister(signals)
-            for number in numbers:
-                with suppress(ProcessLookupError):
-                    os.kill(command.pid, number)
+            woken = _wake_up()
+            watch(signals, pass_on)
+            watch(woken, lambda: _drain(woken))
+            watch(control.fileno(), lambda: self._answer(control))
+            while True:
+                self.children.reap()
+                if command.returncode is not None:
+                    return
+                for key, _ in selector.select():
+                    key.data()
 
-        woken = _wake_up()
-        watch(signals, pass_on)
-        watch(woken, lambda: _drain(woken))
-        while True:
-            children.reap()
-            if command.returncode is not None:
-                return
-            for key, _ in selector.select():
-                key.data()
+    def _answer(self, control: socket.socket) -> None:
+        """Make the fault that the program `fault` asks for; the answer is empty, or the error."""
+        asking, _ = control.accept()
+        with asking, suppress(OSError, ValueError):  # whoever asked has died
+            asking.settimeout(_ASKING_S)
+            words = json.loads(b"".join(iter(lambda: asking.recv(65_536), b"")))
+            try:
+                faults.make(self.machines, words)
+            except NetstudyError as error:
+                asking.sendall(str(error).encode())
 
 
 def _wake_up() -> int:

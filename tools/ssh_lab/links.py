@@ -42,7 +42,7 @@ def make_plain_network(hosts: Sequence[LabHost]) -> None:
             run_batch("ip", ["link set lo up"])
     run_batch("ip", _links(hosts))
     with within(SWITCH):
-        ports = [one.port for host in hosts for one in host.interfaces]
+        ports = [one.peer[1] for host in hosts for one in host.interfaces]
         bridge = [f"link add name {_BRIDGE} type bridge mcast_snooping 0", _up(_BRIDGE)]
         run_batch("ip", [*bridge, *(_forwarding(port, _BRIDGE) for port in ports)])
     for host in hosts:
@@ -59,7 +59,8 @@ def _quiet() -> dict[str, str]:
 def _links(hosts: Iterable[LabHost]) -> Iterator[str]:
     for host in hosts:
         for one in host.interfaces:
-            near, far = f"name {one.device} netns {host.name}", f"name {one.port} netns {SWITCH}"
+            namespace, port = one.peer
+            near, far = f"name {one.device} netns {host.name}", f"name {port} netns {namespace}"
             yield f"link add {near} type veth peer {far}"
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
 import subprocess
 import time
 import uuid
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -52,16 +56,21 @@ class Machine:
     children: Children
     clock_s: int
     """How far its monotonic clock is ahead of the machine's."""
+    disk_mb: int
+    """Size of the file system with the home folders."""
     sessions: int = 10
     """sshd's MaxSessions, as by default."""
+    helpers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, repr=False)
+    """Programs that make a fault at this host, by the fault's name."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)
 
-    def prepare(self, public_key: str, disk_mb: int) -> None:
+    def prepare(self, public_key: str) -> None:
         """Make the host's files."""
         own, disk = self.host.own_etc, self.host.disk
         own.mkdir(parents=True)
         disk.mkdir()
-        run_program("mount", "-t", "tmpfs", "-o", f"mode=755,size={disk_mb}m", "tmpfs", str(disk))
+        options = f"mode=755,size={self.disk_mb}m"
+        run_program("mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk))
         (own / "passwd").write_text(passwd([ROOT, self.user]))
         _private(own / "shadow").write_text(f"root:*:::::::\n{self.user.name}:*:::::::\n")
         (own / "authorized_keys").write_text(public_key)
@@ -125,10 +134,59 @@ class Machine:
                 return int(found[0])
         raise TestbedError(f"{self.host.name} is not running{self._last_words()}")
 
+    def words_inside(self) -> list[str]:
+        """The words to put before a command to run it at the host, as root."""
+        return [*self.words_beside(), "--mount", "--"]
+
+    def words_beside(self) -> list[str]:
+        """Like `words_inside`, but the command sees the files of the lab: for programs that the
+        host may not have."""
+        spaces = ["--net", "--pid", "--ipc", "--uts"]
+        return [program("nsenter"), f"--target={self.first_process}", *spaces]
+
+    def start_helper(self, name: str, command: Sequence[str], *, until: str | None = None) -> None:
+        """Start a program that makes a fault, and wait until it writes a line. Raises TestbedError
+        when it ends instead."""
+        log = self.host.folder / f"{name}.log"
+        log.unlink(missing_ok=True)
+        helper = self.children.start_apart(command, log)
+        self.helpers[name] = helper
+        while until is not None and until not in log.read_text().split():
+            if helper.poll() is not None:
+                raise TestbedError(f"{name}: {log.read_text().strip()}")
+            time.sleep(_LOOK_S)
+
+    def stop_helper(self, name: str) -> None:
+        """Stop a program that makes a fault, if there is one."""
+        helper = self.helpers.pop(name, None)
+        if helper is not None:
+            self.children.kill(helper)
+
+    def processes(self) -> Iterator[tuple[int, str]]:
+        """The processes of the host: id in the lab, and command line."""
+        own = Path(f"/proc/{self.first_process}/ns/pid").readlink()
+        for path in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it has ended
+                if (path / "ns/pid").readlink() == own:
+                    words = (path / "cmdline").read_bytes().split(b"\0")
+                    yield int(path.name), b" ".join(words).decode(errors="replace").strip()
+
+    def reload(self) -> None:
+        """Have sshd read its configuration and its key again; sessions go on."""
+        before = self._times_listening()
+        os.kill(self.first_process, signal.SIGHUP)
+        self._wait(lambda: self._times_listening() > before)
+
+    def _times_listening(self) -> int:
+        return self.host.log.read_text(errors="replace").count("Server listening on")
+
     def wait_until_up(self) -> None:
         """Wait until sshd answers. Raises TestbedError with what it wrote when it does not."""
+        self._wait(self._answers)
+
+    def _wait(self, is_done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + _UP_S
-        while not self._answers():
+        while not is_done():
             if time.monotonic() > deadline:
                 raise TestbedError(f"sshd of {self.host.name} does not answer{self._last_words()}")
             if self._process is not None and self._process.poll() is not None:

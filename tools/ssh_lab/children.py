@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +52,20 @@ class Children:
                 child.returncode = os.waitstatus_to_exitcode(status)
 
     def kill(self, child: subprocess.Popen[bytes]) -> None:
-        """Kill a child and wait for it."""
-        child.kill()
+        """Kill the program and wait for its end.
+
+        unshare(1) and nsenter(1) start it as a child of their own, and end after it.
+        """
+        for pid in children_of(child.pid) or [child.pid]:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         child.wait()
         self._own.pop(child.pid, None)
+
+
+def children_of(pid: int) -> list[int]:
+    """The children of a process; empty if it has ended."""
+    try:
+        return [int(one) for one in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []

@@ -18,7 +18,10 @@ def main() -> None:
         os.setgid(uid)
         os.setuid(uid)
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as lock:
-        lock.bind(_LOCK)
+        try:
+            lock.bind(_LOCK)
+        except OSError as error:
+            sys.exit(f"the lock is held by somebody else ({error.strerror})")
         lock.listen()
         sys.stdout.write("held\n")
         sys.stdout.flush()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -49,7 +50,7 @@ def _set(machine: Machine, link: str, state: str) -> None:
 
 def delay(machine: Machine, milliseconds: str) -> None:
     """Only frames to the host are late, those from it are not."""
-    wanted = f"{number(milliseconds)}ms"
+    wanted = f"{number(milliseconds):g}ms"
     place = ["dev", machine.host.control_port, "root"]
     try:
         run_program("tc", "qdisc", "replace", *place, "netem", "delay", wanted)
@@ -60,11 +61,16 @@ def delay(machine: Machine, milliseconds: str) -> None:
 def set_mtu(machine: Machine, size_bytes: str) -> None:
     """The host knows of it: its TCP announces a smaller MSS."""
     mtu = str(whole(size_bytes))
+    for where, device in _ends(machine):
+        with within(where):
+            run_program("ip", "link", "set", "dev", device, "mtu", mtu)
+
+
+def _ends(machine: Machine) -> Iterator[tuple[str, str]]:
+    """Namespace and name of both ends of the host's test links."""
     for one in machine.host.interfaces:
-        namespace, port = one.peer
-        for where, device in ((machine.host.name, one.device), (namespace, port)):
-            with within(where):
-                run_program("ip", "link", "set", "dev", device, "mtu", mtu)
+        yield machine.host.name, one.device
+        yield one.peer
 
 
 def mtu_hole(machine: Machine, size_bytes: str) -> None:
@@ -73,10 +79,10 @@ def mtu_hole(machine: Machine, size_bytes: str) -> None:
     if size_bytes == "off":
         return
     most = whole(size_bytes)
-    # A burst that the interface would cut into frames passes the rules as one large packet.
-    with within(machine.host.name):
-        for one in machine.host.interfaces:
-            set_offloads(one.device, OFFLOADS_OFF)
+    # A burst that an interface would cut into frames passes the rules as one large packet.
+    for where, device in _ends(machine):
+        with within(where):
+            set_offloads(device, OFFLOADS_OFF)
     chains = [
         f"chain {hook}_{one.device} {{\n"
         f"type filter hook {hook} device {one.device} priority 0; policy accept;\n"
@@ -139,7 +145,7 @@ def stray(machine: Machine, mbit_s: str) -> None:
     words = [port, _mac(machine, one), one.address, str(rate)]
     # By its file: it starts in another folder, and needs nothing of netstudy.
     command = [*in_namespace(namespace), sys.executable, "-I", str(_STRAY), *words]
-    machine.start_helper("stray", command)
+    machine.start_helper("stray", command, until="sending")
 
 
 def _mac(machine: Machine, interface: Interface) -> str:

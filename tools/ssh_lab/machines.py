@@ -17,7 +17,7 @@ from typing import Final
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns.namespaces import in_namespace, program, run_program
 from netstudy.testbed.netns.users import is_all_users
-from tools.ssh_lab.children import Children
+from tools.ssh_lab.children import Children, children_of
 from tools.ssh_lab.hosts import LabHost
 from tools.ssh_lab.users import ROOT, User, passwd
 
@@ -128,10 +128,8 @@ class Machine:
     def first_process(self) -> int:
         """The process id of sshd. Raises TestbedError when the host is not running."""
         if self._process is not None and self._process.returncode is None:
-            parent = self._process.pid
-            found = Path(f"/proc/{parent}/task/{parent}/children").read_text().split()
-            if found:
-                return int(found[0])
+            for first in children_of(self._process.pid):
+                return first
         raise TestbedError(f"{self.host.name} is not running{self._last_words()}")
 
     def words_inside(self) -> list[str]:
@@ -144,14 +142,14 @@ class Machine:
         spaces = ["--net", "--pid", "--ipc", "--uts"]
         return [program("nsenter"), f"--target={self.first_process}", *spaces]
 
-    def start_helper(self, name: str, command: Sequence[str], *, until: str | None = None) -> None:
+    def start_helper(self, name: str, command: Sequence[str], *, until: str) -> None:
         """Start a program that makes a fault, and wait until it writes a line. Raises TestbedError
         when it ends instead."""
         log = self.host.folder / f"{name}.log"
         log.unlink(missing_ok=True)
         helper = self.children.start_apart(command, log)
         self.helpers[name] = helper
-        while until is not None and until not in log.read_text().split():
+        while until not in log.read_text().split():
             if helper.poll() is not None:
                 raise TestbedError(f"{name}: {log.read_text().strip()}")
             time.sleep(_LOOK_S)

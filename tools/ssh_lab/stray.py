@@ -36,12 +36,14 @@ def checksum(header: bytes) -> int:
 
 
 def main() -> None:
-    """Send until killed."""
+    """Say `sending` on standard output, and send until killed."""
     interface, mac, address, mbit_s = sys.argv[1:]
     sent, data, started = 0, frame(mac, address), time.monotonic()
     frames_per_s = float(mbit_s) * 1e6 / 8 / (_BYTES + _FRAMING_BYTES)
     with socket.socket(socket.AF_PACKET, socket.SOCK_RAW) as sending:
         sending.bind((interface, 0))
+        sys.stdout.write("sending\n")
+        sys.stdout.flush()
         while True:
             due = int((time.monotonic() - started) * frames_per_s)
             for _ in range(due - sent):

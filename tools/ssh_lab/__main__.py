@@ -15,12 +15,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
+from netstudy import wire
 from netstudy.errors import NetstudyError, StudyError, TestbedError
 from netstudy.testbed.engine import dies_with_parent
 from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import sandbox_command
 from tools.ssh_lab import faults
 from tools.ssh_lab.asked import ASKED, HOSTS_MAX, Asked
+from tools.ssh_lab.study_run import Choice, run_with
 
 _CHECKOUT = Path(__file__).parents[2]
 _INSIDE: Final = "tools.ssh_lab.inside"
@@ -31,6 +33,7 @@ _PROGRAMS: Final = {
     "ssh": "openssh-client",
     "ssh-keygen": "openssh-client",
     "sshd": "openssh-server",
+    "taskset": "util-linux",
 }
 """Program -> Debian's package."""
 
@@ -62,6 +65,8 @@ def _asked(words: Sequence[str]) -> Asked:
         clock_step_s=said.clock_step,
         disk_mb=said.disk,
         faults=tuple(map(_fault, said.fault)),
+        run=_run_of(said),
+        tuned=said.tuned,
     )
 
 
@@ -109,6 +114,23 @@ def _parser() -> argparse.ArgumentParser:
         help="size of the disk with a host's home folders (default: %(default)s)",
     )
     parser.add_argument(
+        "--network",
+        type=Path,
+        metavar="STUDY",
+        help="join the hosts by the network of the study's first run with N hosts, through the "
+        "engine's switches; hosts, interfaces and roles have the study's names",
+    )
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="FACTOR=LEVELS", help="as of netstudy plan"
+    )
+    parser.add_argument(
+        "--variant", help="of the study (default: that for hosts, else that for netns)"
+    )
+    parser.add_argument("--scale", help="of link rates (default: that of the variant, or of netns)")
+    parser.add_argument(
+        "--tuned", action="store_true", help="give the hosts the TCP settings of the study"
+    )
+    parser.add_argument(
         "--fault",
         action="append",
         default=[],
@@ -116,6 +138,17 @@ def _parser() -> argparse.ArgumentParser:
         help="a fault to make before COMMAND starts, which makes others by $NETSTUDY_LAB/fault",
     )
     return parser
+
+
+def _run_of(said: argparse.Namespace) -> wire.Run | None:
+    """The run whose network was asked for."""
+    if said.network is None:
+        return None
+    choice = Choice(said.network, said.only, said.variant, said.scale)
+    run = run_with(choice, said.hosts)
+    levels = ", ".join(f"{name}={level}" for name, level in run.treatment.items())
+    print(f"tools/lab: the network of run {run.id}: {levels}", file=sys.stderr)
+    return run
 
 
 def _fault(text: str) -> tuple[str, ...]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
+from netstudy import wire
+
 HOSTS_MAX = 48
 
 
@@ -30,6 +32,10 @@ class Asked:
     """Size of the file system that has a host's home folders."""
     faults: tuple[tuple[str, ...], ...]
     """Faults to make before COMMAND starts, each as the words of `fault`."""
+    run: wire.Run | None = None
+    """A run whose network the hosts have; None: a plain network."""
+    tuned: bool = False
+    """The hosts have the TCP settings of the run, as if their owner had made them."""
 
 
 ASKED: TypeAdapter[Asked] = TypeAdapter(Asked)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import socket
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -87,12 +87,17 @@ def inventory(hosts: Sequence[LabHost]) -> str:
 
 
 def _addresses(host: LabHost) -> str:
-    if len(host.interfaces) == 1:
-        return f"address: {host.interfaces[0].address}"
-    each = (
-        f"{one.device}: {{device: {one.device}, address: {one.address}}}" for one in host.interfaces
-    )
-    return f"interfaces: {{{', '.join(each)}}}"
+    first = host.interfaces[0]
+    if len(host.interfaces) == 1 and not first.zones:
+        return f"address: {first.address}"
+    return f"interfaces: {{{', '.join(_each_address(host))}}}"
+
+
+def _each_address(host: LabHost) -> Iterator[str]:
+    for one in host.interfaces:
+        yield f"{one.name}: {{device: {one.device}, address: {one.address}}}"
+        for zone, address in one.zones.items():
+            yield f"{zone}: {{device: {one.device}, address: {address}}}"
 
 
 def _configuration(host: LabHost, login: User) -> str:

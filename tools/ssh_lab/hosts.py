@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from netstudy.testbed.netns.layout import SWITCHES
 
 CONTROLLER: Final = "10.99.0.254"
 """Address of the controller in the control network, 10.99.0.0/24."""
@@ -13,8 +15,6 @@ CONTROL_DEVICE: Final = "ctl0"
 """A host's interface in the control network."""
 TEST_DEVICE: Final = "eth0"
 """A host's interface in a test network without a study."""
-SWITCH: Final = "@switch"
-"""The namespace of the test network's switch."""
 
 _FOLDER = Path("/run/hosts")
 
@@ -23,10 +23,14 @@ _FOLDER = Path("/run/hosts")
 class Interface:
     """A host's interface in the test network."""
 
+    name: str
+    """Its name in a study."""
     device: str
     address: str
     peer: tuple[str, str]
     """Namespace and name of the other end of the link."""
+    zones: Mapping[str, str] = field(default_factory=dict)
+    """Zone -> another address, which is the zone's."""
 
 
 @dataclass(frozen=True)
@@ -83,4 +87,4 @@ def plain_hosts(count: int, roles: Mapping[str, int]) -> list[LabHost]:
 
 
 def _plain_interface(number: int) -> Interface:
-    return Interface(TEST_DEVICE, f"10.98.0.{number}", (SWITCH, f"t{number}"))
+    return Interface(TEST_DEVICE, TEST_DEVICE, f"10.98.0.{number}", (SWITCHES, f"t{number}"))

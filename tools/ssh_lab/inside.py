@@ -16,8 +16,8 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from types import FrameType
 from typing import Final
 
@@ -30,6 +30,7 @@ from tools.ssh_lab.children import Children
 from tools.ssh_lab.hosts import plain_hosts
 from tools.ssh_lab.links import make_control_network, make_plain_network
 from tools.ssh_lab.machines import Machine
+from tools.ssh_lab.study_network import StudyNetwork
 from tools.ssh_lab.users import ROOT, User, caller, ordinary_user
 
 _PASSED_ON: Final = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -48,20 +49,31 @@ class Lab:
         self.asked = asked
         self.children = Children()
         self.login = ordinary_user()
-        hosts = plain_hosts(asked.hosts, asked.roles)
+        self._network = StudyNetwork(asked.run, tuned=asked.tuned) if asked.run else None
+        hosts = self._network.hosts() if self._network else plain_hosts(asked.hosts, asked.roles)
+        cpu = self._network.pinning.hosts if self._network else None
         self.machines = {
             one.name: Machine(
-                one, self.login, self.children, asked.clock_step_s * one.number, asked.disk_mb
+                one, self.login, self.children, asked.clock_step_s * one.number, asked.disk_mb, cpu
             )
             for one in hosts
         }
 
-    def start(self) -> None:
-        """Make the networks and start the hosts; they answer when this returns."""
-        public_key = controller.make_folders()
+    @contextmanager
+    def networks(self) -> Iterator[None]:
+        """Make the networks."""
         hosts = [one.host for one in self.machines.values()]
-        make_plain_network(hosts)
-        make_control_network(hosts)
+        with ExitStack() as stack:
+            if self._network:
+                stack.enter_context(self._network.made(self.children))
+            else:
+                make_plain_network(hosts)
+            make_control_network(hosts)
+            yield
+
+    def start(self) -> None:
+        """Start the hosts; they answer when this returns."""
+        public_key = controller.make_folders()
         for one in self.machines.values():
             one.prepare(public_key)
             one.boot()
@@ -172,8 +184,9 @@ def main(arguments: Iterable[str]) -> int:
     try:
         enter()
         lab = Lab(asked)
-        lab.start()
-        return lab.run(descriptor)
+        with lab.networks():
+            lab.start()
+            return lab.run(descriptor)
     except NetstudyError as error:
         print(f"tools/lab: {error}", file=sys.stderr)
         return error.exit_code

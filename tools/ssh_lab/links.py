@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from netstudy.testbed.netns.layout import SWITCHED_OFF
+from netstudy.testbed.netns.layout import SWITCHED_OFF, SWITCHES
 from netstudy.testbed.netns.namespaces import run_batch, within
 from netstudy.testbed.netns.network import write_sysctls
 from netstudy.testbed.netns.users import is_all_users
-from tools.ssh_lab.hosts import CONTROL_DEVICE, CONTROLLER, SWITCH, LabHost
+from tools.ssh_lab.hosts import CONTROL_DEVICE, CONTROLLER, LabHost
 
 _BRIDGE: Final = "br0"
 _SYSCTLS = Path("/proc/sys/net")
@@ -34,14 +34,14 @@ def make_control_network(hosts: Iterable[LabHost]) -> None:
 def make_plain_network(hosts: Sequence[LabHost]) -> None:
     """Makes the hosts' namespaces, and joins them by a bridge that limits no rate, in a namespace
     of its own."""
-    names = [SWITCH, *(host.name for host in hosts)]
+    names = [SWITCHES, *(host.name for host in hosts)]
     run_batch("ip", [f"netns add {name}" for name in names])
     for name in names:
         with within(name):
             write_sysctls(_quiet())
             run_batch("ip", ["link set lo up"])
     run_batch("ip", _links(hosts))
-    with within(SWITCH):
+    with within(SWITCHES):
         ports = [one.peer[1] for host in hosts for one in host.interfaces]
         bridge = [f"link add name {_BRIDGE} type bridge mcast_snooping 0", _up(_BRIDGE)]
         run_batch("ip", [*bridge, *(_forwarding(port, _BRIDGE) for port in ports)])

@@ -58,6 +58,8 @@ class Machine:
     """How far its monotonic clock is ahead of the machine's."""
     disk_mb: int
     """Size of the file system with the home folders."""
+    cpu: int | None = None
+    """The CPU that its processes are kept on; None: any."""
     sessions: int = 10
     """sshd's MaxSessions, as by default."""
     helpers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, repr=False)
@@ -115,7 +117,8 @@ class Machine:
         sshd = [program("sshd"), "-D", "-e", "-f", "/etc/ssh/sshd_config"]
         host, uid = self.host, self.user.uid
         script = ["sh", str(_SCRIPT), host.name, str(host.folder), str(uid), *as_user, *sshd]
-        command = [*in_namespace(host.name), program("unshare"), *spaces, "--", *script]
+        kept = [] if self.cpu is None else [program("taskset"), "--cpu-list", str(self.cpu)]
+        command = [*kept, *in_namespace(host.name), program("unshare"), *spaces, "--", *script]
         self._process = self.children.start_apart(command, host.log)
 
     def halt(self) -> None:

@@ -33,7 +33,7 @@ FAULTS: Final[Mapping[str, Fault]] = {
     "delay": Fault(
         "MILLISECONDS", "delay frames to the host on the control link", link_faults.delay
     ),
-    "mtu": Fault("BYTES", "set the MTU of both ends of the test link", link_faults.set_mtu),
+    "mtu": Fault("BYTES", "set the MTU of the test interface", link_faults.set_mtu),
     "mtu-hole": Fault(
         "BYTES|off", "drop larger IP packets on the test link without a word", link_faults.mtu_hole
     ),

@@ -29,6 +29,8 @@ class Interface:
     address: str
     peer: tuple[str, str]
     """Namespace and name of the other end of the link."""
+    bridged: bool
+    """True if the other end is a port of the kernel's bridge."""
     zones: Mapping[str, str] = field(default_factory=dict)
     """Zone -> another address, which is the zone's."""
 
@@ -87,4 +89,4 @@ def plain_hosts(count: int, roles: Mapping[str, int]) -> list[LabHost]:
 
 
 def _plain_interface(number: int) -> Interface:
-    return Interface(TEST_DEVICE, TEST_DEVICE, f"10.98.0.{number}", (SWITCHES, f"t{number}"))
+    return Interface(TEST_DEVICE, TEST_DEVICE, f"10.98.0.{number}", (SWITCHES, f"t{number}"), True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -22,28 +21,34 @@ from tools.ssh_lab.machines import Machine
 from tools.ssh_lab.numbers import number, whole
 
 _STRAY = Path(__file__).with_name("stray.py")
+_CUT: Final = "lab_cut"
 _HOLE: Final = "lab_hole"
 _FIREWALL: Final = "lab_firewall"
 
 
 def cut(machine: Machine, link: str) -> None:
-    """Neither end has a carrier, and both keep their addresses."""
-    _set(machine, link, "down")
+    """A port of a bridge goes down, so that the host has no carrier. The engine's switch would end
+    with its port: there, frames are dropped in both directions."""
+    _set_ports(machine, link, "down")
+    if link == "test" and not all(one.bridged for one in machine.host.interfaces):
+        _forget(machine, "netdev", _CUT)
+        _drop(machine, _CUT, "drop")
 
 
 def join(machine: Machine, link: str) -> None:
     """The inverse of `cut`."""
-    _set(machine, link, "up")
+    if link == "test":
+        _forget(machine, "netdev", _CUT)
+    _set_ports(machine, link, "up")
 
 
-def _set(machine: Machine, link: str, state: str) -> None:
+def _set_ports(machine: Machine, link: str, state: str) -> None:
     if link not in ("control", "test"):
         raise StudyError(f"{link}: the links of a host are control and test")
     if link == "control":
         run_program("ip", "link", "set", "dev", machine.host.control_port, state)
         return
-    for one in machine.host.interfaces:
-        namespace, port = one.peer
+    for namespace, port in (one.peer for one in machine.host.interfaces if one.bridged):
         with within(namespace):
             run_program("ip", "link", "set", "dev", port, state)
 
@@ -59,43 +64,40 @@ def delay(machine: Machine, milliseconds: str) -> None:
 
 
 def set_mtu(machine: Machine, size_bytes: str) -> None:
-    """The host knows of it: its TCP announces a smaller MSS."""
+    """The host's TCP announces the MSS for it; larger frames to the host are lost."""
     mtu = str(whole(size_bytes))
-    for where, device in _ends(machine):
-        with within(where):
-            run_program("ip", "link", "set", "dev", device, "mtu", mtu)
-
-
-def _ends(machine: Machine) -> Iterator[tuple[str, str]]:
-    """Namespace and name of both ends of the host's test links."""
-    for one in machine.host.interfaces:
-        yield machine.host.name, one.device
-        yield one.peer
+    with within(machine.host.name):
+        for one in machine.host.interfaces:
+            run_program("ip", "link", "set", "dev", one.device, "mtu", mtu)
 
 
 def mtu_hole(machine: Machine, size_bytes: str) -> None:
     """No ICMP tells the sender. In both directions."""
-    _forget("netdev", _HOLE, machine)
+    _forget(machine, "netdev", _HOLE)
     if size_bytes == "off":
         return
-    most = whole(size_bytes)
     # A burst that an interface would cut into frames passes the rules as one large packet.
-    for where, device in _ends(machine):
-        with within(where):
-            set_offloads(device, OFFLOADS_OFF)
+    for one in machine.host.interfaces:
+        for where, device in ((machine.host.name, one.device), one.peer):
+            with within(where):
+                set_offloads(device, OFFLOADS_OFF)
+    _drop(machine, _HOLE, f"meta protocol ip ip length > {whole(size_bytes)} drop")
+
+
+def _drop(machine: Machine, table: str, rule: str) -> None:
+    """Apply a rule to the frames on the host's test links, in both directions."""
     chains = [
         f"chain {hook}_{one.device} {{\n"
-        f"type filter hook {hook} device {one.device} priority 0; policy accept;\n"
-        f"meta protocol ip ip length > {most} drop\n}}"
+        f"type filter hook {hook} device {one.device} priority 0; policy accept;\n{rule}\n}}"
         for one in machine.host.interfaces
         for hook in ("ingress", "egress")
     ]
-    _nft(machine, "netdev", _HOLE, chains)
+    _nft(machine, "netdev", table, chains)
 
 
 def firewall(machine: Machine, ports: str) -> None:
     """Answers to connections of the host's own pass."""
-    _forget("inet", _FIREWALL, machine)
+    _forget(machine, "inet", _FIREWALL)
     if ports != "off":
         _nft(machine, "inet", _FIREWALL, [f"chain input {{\n{_accepted(ports)}\n}}"])
 
@@ -125,7 +127,7 @@ def _nft(machine: Machine, family: str, table: str, chains: list[str]) -> None:
         run_program("nft", "-f", str(rules))
 
 
-def _forget(family: str, table: str, machine: Machine) -> None:
+def _forget(machine: Machine, family: str, table: str) -> None:
     rules = machine.host.folder / table
     if rules.exists():
         with within(machine.host.name):

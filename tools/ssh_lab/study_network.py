@@ -62,7 +62,7 @@ class StudyNetwork:
         for one in host.interfaces:
             here = {each.node: each.ip for each in host.addresses if each.interface is one}
             own = here.pop(host.node)
-            yield Interface(one.port, one.device, own, one.peer, here)
+            yield Interface(one.port, one.device, own, one.peer, False, here)
 
     @contextmanager
     def made(self, children: Children) -> Iterator[None]:

@@ -42,7 +42,7 @@ def main() -> int:
     """The program `tools/lab`."""
     try:
         asked = _asked(sys.argv[1:])
-        _check_machine(asked)
+        _check_machine(clocks=asked.clock_step_s > 0)
         return _run(asked)
     except NetstudyError as error:
         print(f"tools/lab: {error}", file=sys.stderr)
@@ -182,7 +182,7 @@ def _roles(text: str, hosts: int) -> dict[str, int]:
     return found
 
 
-def _check_machine(asked: Asked) -> None:
+def _check_machine(*, clocks: bool) -> None:
     """Raises TestbedError with what this machine lacks for a lab, and the command that mends it."""
     lacking = [name for name in _PROGRAMS if find_program(name) is None]
     if lacking:
@@ -194,7 +194,7 @@ def _check_machine(asked: Asked) -> None:
             f"no namespaces can be made here: {tried.stderr.strip()}; run as root, or see netstudy "
             "doctor: it says what lets ordinary users make namespaces"
         )
-    if asked.clock_step_s and not Path("/proc/self/ns/time").exists():
+    if clocks and not Path("/proc/self/ns/time").exists():
         raise TestbedError("this kernel has no time namespaces (Linux 5.6): use --clock-step 0")
 
 

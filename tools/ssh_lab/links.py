@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -9,6 +10,7 @@ from typing import Final
 from netstudy.testbed.netns.layout import SWITCHED_OFF, SWITCHES
 from netstudy.testbed.netns.namespaces import run_batch, within
 from netstudy.testbed.netns.network import write_sysctls
+from netstudy.testbed.netns.tuning import steer_new
 from netstudy.testbed.netns.users import is_all_users
 from tools.ssh_lab.hosts import CONTROL_DEVICE, CONTROLLER, LabHost
 
@@ -39,6 +41,8 @@ def make_plain_network(hosts: Sequence[LabHost]) -> None:
     for name in names:
         with within(name):
             write_sysctls(_quiet())
+            # Frames that several CPUs forward overtake each other, which TCP takes for losses.
+            steer_new(min(os.sched_getaffinity(0)))
             run_batch("ip", ["link set lo up"])
     run_batch("ip", _links(hosts))
     with within(SWITCHES):

@@ -31,10 +31,13 @@ _PACKAGES = {
     "curl": "curl",
     "iperf3": "iperf3",
     "netperf": "netperf",
+    "nft": "nftables",
     "nginx": "nginx-light",
     "snmpbulkwalk": "snmp",
     "snmpd": "snmpd",
     "ss": "iproute2",
+    "ssh": "openssh-client",
+    "sshd": "openssh-server",
     "vsftpd": "vsftpd",
     "wrk": "wrk",
 }

@@ -14,7 +14,8 @@ LISTS_ARE_STALE = '[ "$1" = update ] && touch updated; [ -e updated ]'
 
 class TestPrograms:
     """`tools/programs`: Chromium to open reports, iperf3, iproute2, curl, vsftpd, snmp for real
-    traffic, nginx, wrk and PostgreSQL for transactions, sysstat beside the probes."""
+    traffic, nginx, wrk and PostgreSQL for transactions, sysstat beside the probes, openssh-server
+    and nftables for hosts over SSH."""
 
     def test_root_gets_it_from_debians_packages(self, computer: Machine) -> None:
         computer.install("id", ROOT)
@@ -49,7 +50,9 @@ class TestPrograms:
         assert not [call for call in computer.calls() if call.startswith("apt-get")]
 
     def test_it_is_not_installed_twice(self, computer: Machine) -> None:
-        programs = "chromium iperf3 ip curl vsftpd snmpd snmpbulkwalk nginx wrk sadf initdb"
+        programs = (
+            "chromium iperf3 ip curl vsftpd snmpd snmpbulkwalk nginx wrk sadf sshd nft initdb"
+        )
         for program in programs.split():
             computer.install(program, "")
         computer.install("apt-get", "exit 100")

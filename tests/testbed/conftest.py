@@ -124,15 +124,20 @@ def _can_use(prefix: tuple[str, ...], python: str) -> bool:
 _USERS: dict[str, Callable[[], User]] = {"root": _root, "ordinary user": _ordinary_user}
 
 
-@pytest.fixture(params=list(_USERS))
-def user(request: pytest.FixtureRequest) -> User:
-    """Root, and an ordinary user; skipped where the machine does not let them have a sandbox."""
-    user = _USERS[request.param]()
+def user_named(name: str) -> User:
+    """One of the two users; skips where the machine does not let them have a sandbox."""
+    user = _USERS[name]()
     with or_skip():
         refused = _refused(user)
     if refused is not None:
         pytest.skip(f"the kernel makes no namespaces for this user: {refused}")
     return user
+
+
+@pytest.fixture(params=list(_USERS))
+def user(request: pytest.FixtureRequest) -> User:
+    """Root, and an ordinary user."""
+    return user_named(request.param)
 
 
 @cache

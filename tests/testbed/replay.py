@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,8 +82,8 @@ class Replay(NamespacePlace):
     def burst_bytes(self) -> int:
         return self.stored.burst_bytes
 
-    @contextmanager
-    def launch(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def launch(self) -> AsyncIterator[None]:
         yield
 
     async def start(

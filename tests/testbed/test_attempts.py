@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -36,26 +37,36 @@ def attempts(records: Iterable[wire.RunRecord]) -> Callable[[], wire.RunRecord]:
     return iter(records).__next__
 
 
+def made(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
+    async def attempted() -> wire.RunRecord:
+        try:
+            return attempt()
+        except StopIteration:  # which a coroutine cannot raise
+            raise InterruptedError from None
+
+    return asyncio.run(undisturbed(attempted, capture))
+
+
 def earlier(found: wire.RunRecord) -> tuple[float | None, str]:
     (limit,) = found.limits
     return limit.value, limit.evidence
 
 
 def test_a_run_in_time_is_made_once() -> None:
-    found = undisturbed(attempts([record()]), None)
+    found = made(attempts([record()]), None)
 
     assert (found.status, earlier(found)) == ("ok", (0, ""))
 
 
 def test_a_disturbed_run_is_made_again_and_says_so() -> None:
-    found = undisturbed(attempts([record(LATE), record(LATE, VANISHED), record()]), None)
+    found = made(attempts([record(LATE), record(LATE, VANISHED), record()]), None)
 
     assert found.status == "ok"
     assert earlier(found) == (2, "9 of 100 frames late | 9 of 100 frames late; 3 dropped")
 
 
 def test_a_run_that_is_always_disturbed_stays_invalid() -> None:
-    found = undisturbed(attempts(record(LATE) for _ in range(ATTEMPTS_MAX)), None)
+    found = made(attempts(record(LATE) for _ in range(ATTEMPTS_MAX)), None)
 
     assert found.status == "invalid"
     assert earlier(found)[0] == ATTEMPTS_MAX - 1
@@ -63,7 +74,7 @@ def test_a_run_that_is_always_disturbed_stays_invalid() -> None:
 
 @pytest.mark.parametrize("checks", [(WRONG,), (LATE, WRONG)])
 def test_a_result_that_is_wrong_is_not_made_again(checks: tuple[wire.Check, ...]) -> None:
-    found = undisturbed(attempts([record(*checks)]), None)
+    found = made(attempts([record(*checks)]), None)
 
     assert (found.status, earlier(found)[0]) == ("invalid", 0)
 
@@ -71,7 +82,7 @@ def test_a_result_that_is_wrong_is_not_made_again(checks: tuple[wire.Check, ...]
 def test_a_failed_run_is_not_made_again() -> None:
     failed = record(status="failed")
 
-    assert undisturbed(attempts([failed]), None) == failed
+    assert made(attempts([failed]), None) == failed
 
 
 def captured(
@@ -93,7 +104,7 @@ def kept(folder: Path) -> dict[str, str]:
 
 def test_every_attempt_keeps_its_own_capture(tmp_path: Path) -> None:
     capture = tmp_path / "r.jsonl.gz"
-    undisturbed(attempts(captured([record(LATE), record(LATE), record()], capture, "try")), capture)
+    made(attempts(captured([record(LATE), record(LATE), record()], capture, "try")), capture)
 
     assert kept(tmp_path) == {
         "r.disturbed-1.jsonl.gz": "try 1",
@@ -105,9 +116,9 @@ def test_every_attempt_keeps_its_own_capture(tmp_path: Path) -> None:
 def test_what_was_captured_before_an_interruption_is_not_overwritten(tmp_path: Path) -> None:
     capture = tmp_path / "r.jsonl.gz"
     broken_off = attempts(captured([record(LATE)], capture, "before"))
-    with pytest.raises(StopIteration):
-        undisturbed(broken_off, capture)
-    undisturbed(attempts(captured([record(LATE), record()], capture, "after")), capture)
+    with pytest.raises(InterruptedError):
+        made(broken_off, capture)
+    made(attempts(captured([record(LATE), record()], capture, "after")), capture)
 
     assert kept(tmp_path) == {
         "r.disturbed-1.jsonl.gz": "before 1",
@@ -118,6 +129,6 @@ def test_what_was_captured_before_an_interruption_is_not_overwritten(tmp_path: P
 
 def test_a_run_in_time_has_one_capture(tmp_path: Path) -> None:
     capture = tmp_path / "r.jsonl.gz"
-    undisturbed(attempts(captured([record()], capture, "try")), capture)
+    made(attempts(captured([record()], capture, "try")), capture)
 
     assert kept(tmp_path) == {"r.jsonl.gz": "try 1"}

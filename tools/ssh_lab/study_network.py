@@ -20,7 +20,7 @@ from netstudy.testbed.netns import layout as netns
 from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.namespaces import in_namespace
 from netstudy.testbed.netns.network import network
-from netstudy.testbed.netns.setting import CpuPinning, cpu_pinning
+from netstudy.testbed.netns.resources import CpuPinning, cpu_pinning
 from netstudy.testbed.netns.switches import switch_plan
 from netstudy.testbed.netns.tuning import keep_before_others
 from tools.ssh_lab.children import Children

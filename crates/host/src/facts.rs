@@ -6,6 +6,7 @@ use std::thread;
 
 use netstudy_records::{AGENT_PROTOCOL, HostFacts};
 use nix::sys::utsname::uname;
+use nix::time::{ClockId, clock_getres};
 use nix::unistd::{Uid, User};
 
 use crate::Failure;
@@ -24,6 +25,7 @@ pub(crate) fn read() -> Result<HostFacts, Failure> {
         kernel: uname.release().to_string_lossy().into_owned(),
         boot_id: boot_id.trim().to_owned(),
         time_namespace: time_namespace.map(|link| link.to_string_lossy().into_owned()),
+        tick_ns: tick_ns()?,
         pid: std::process::id(),
         user: user(uid),
         uid: uid.as_raw(),
@@ -31,6 +33,14 @@ pub(crate) fn read() -> Result<HostFacts, Failure> {
         cpus: thread::available_parallelism().map_err(Failure::during("counting CPUs"))?.get()
             as u32,
     })
+}
+
+/// Time between two interrupts of the kernel's clock.
+fn tick_ns() -> Result<u64, Failure> {
+    // This clock advances with the interrupts only.
+    let tick = clock_getres(ClockId::CLOCK_MONOTONIC_COARSE)
+        .map_err(Failure::during("CLOCK_MONOTONIC_COARSE"))?;
+    Ok(tick.tv_nsec().cast_unsigned())
 }
 
 /// The name of a user. The static engine knows `/etc/passwd` only, so that users of a directory have

@@ -230,6 +230,8 @@ pub struct HostFacts {
     /// Identifies the time namespace, whose clocks the host's process reads; none: the kernel has no
     /// time namespaces (before Linux 5.6).
     pub time_namespace: Option<String>,
+    /// Time between two interrupts of the kernel's clock: a jiffy, in nanoseconds.
+    pub tick_ns: u64,
     /// Process id of the host's process.
     pub pid: u32,
     /// Name of its user; for a user without a name, the number.

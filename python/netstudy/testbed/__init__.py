@@ -18,7 +18,6 @@ def named(name: str, inventory: InventoryCopy | None = None) -> Testbed:
 
     The testbed `hosts` has an inventory, all others have none.
     """
-    from netstudy.inventory import parse_inventory
     from netstudy.study.vocabulary import HOSTS, TESTBEDS
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
     from netstudy.testbed.published_data import PublishedData
@@ -27,7 +26,7 @@ def named(name: str, inventory: InventoryCopy | None = None) -> Testbed:
 
     if name == HOSTS:
         assert inventory is not None, "--testbed names the file of an inventory"
-        return Hosts(parse_inventory(inventory.text, inventory.path), inventory.path)
+        return Hosts(inventory)
     known: tuple[type[Testbed], ...] = (Sim, Netns, NetnsKernel, PublishedData)
     testbeds = {one.name: one for one in known}
     if name not in testbeds:

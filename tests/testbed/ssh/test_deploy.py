@@ -191,6 +191,7 @@ HELLO = HelloRecord(
     kernel="6.1.0",
     boot_id="b",
     time_namespace=None,
+    tick_ns=4_000_000,
     pid=7,
     user="ns",
     uid=1000,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -124,8 +124,8 @@ class NamespacePlace:
     def _communities(self) -> dict[str, str]:
         return communities(self.resources.run)
 
-    @contextmanager
-    def launch(self) -> Iterator[None]:
+    @asynccontextmanager
+    async def launch(self) -> AsyncIterator[None]:
         """See Place.launch. Makes the network and the control groups."""
         resources = self.resources
         tuned = watched(resources) if self.keeping else {}

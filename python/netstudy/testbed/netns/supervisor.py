@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
 from collections.abc import Mapping
@@ -60,4 +61,4 @@ def supervise(
     works = [run.workload for run in plan.runs]
     needed = {folder for work in works for folder in traffic_of(work).folders(work)}
     with file_folders(needed, captures) if needed else nullcontext():
-        real.supervise(plan, place_of, captures, silence_s)
+        asyncio.run(real.supervise(plan, place_of, captures, silence_s))

@@ -98,7 +98,7 @@ async def carry_out(
     place, limit_ms = setting.place, setting.time_limits.run_ms
     token = secrets.token_hex(16)
     async with AsyncExitStack() as stack:
-        stack.enter_context(place.launch())
+        await stack.enter_async_context(place.launch())
         processes = RunProcesses(stack, transcript)
         switch = await place.switch(processes, limit_ms)
         pollers = [await Poller.start(one, setting, processes) for one in pollings(setting.run)]

@@ -4,12 +4,13 @@ run's processes, and knows the addresses, machines and clocks of its nodes."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from pydantic import TypeAdapter
 
+from netstudy.errors import TestbedError
 from netstudy.store.nodes import NodeEnvironment
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.evidence import SwitchEvidence
@@ -21,6 +22,10 @@ from netstudy.wire_model import Wire
 
 Program = Literal["agent", "snmp"]
 """Programs of the engine that run on hosts."""
+
+
+class PlaceGoneError(TestbedError):
+    """The hosts cannot be used any more, for this run and for those after it."""
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,7 @@ class Place(Protocol):
         """Where a polled switch answers."""
         ...
 
-    def launch(self) -> AbstractContextManager[None]:
+    def launch(self) -> AbstractAsyncContextManager[None]:
         """Make the hosts ready for the run's processes, which all end before the block does. Raises
         NodeError or TestbedError."""
         ...

@@ -6,7 +6,7 @@ The protocol is that of `netstudy-engine sim`: the engine's version, a record fo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from netstudy.testbed.base import failed_record
 from netstudy.testbed.real.assemble import interference, run_record
 from netstudy.testbed.real.captures import keep, keep_recordings, set_aside
 from netstudy.testbed.real.conduct import OnProgress, carry_out
-from netstudy.testbed.real.place import Place
+from netstudy.testbed.real.place import Place, PlaceGoneError
 from netstudy.testbed.real.processes import NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
 from netstudy.testbed.real.setting import Setting
@@ -30,17 +30,17 @@ ATTEMPTS_MAX = 3
 """A run is attempted at most this often; interference in every attempt is not by chance."""
 
 
-def supervise(
+async def supervise(
     plan: wire.Plan, place_of: Callable[[wire.Run], Place], captures: Path | None, silence_s: float
 ) -> None:
     """Execute the runs of a plan and write their records, after the engine's own. `captures` is
-    the folder for the output of processes; see Setting.silence_s."""
+    the folder for the output of processes; see Setting.silence_s. Raises PlaceGoneError."""
     progress = Progress(plan)
     for done, run in enumerate(plan.runs):
         setting = Setting(run, place_of(run), silence_s)
         tell = partial(_tell, progress, done)
         attempt = partial(_record, setting, captures, tell)
-        write(undisturbed(attempt, captures and _capture(captures, run)))
+        write(await undisturbed(attempt, captures and _capture(captures, run)))
         write(progress.between(done + 1))
     write(wire.EndRecord(runs=len(plan.runs)))
 
@@ -49,7 +49,9 @@ def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> No
     write(progress.within(runs_done, under_way))
 
 
-def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> wire.RunRecord:
+async def undisturbed(
+    attempt: Callable[[], Awaitable[wire.RunRecord]], capture: Path | None
+) -> wire.RunRecord:
     """The record of the first attempt without interference; if every attempt had interference, that
     of the last one.
 
@@ -58,7 +60,7 @@ def undisturbed(attempt: Callable[[], wire.RunRecord], capture: Path | None) -> 
     """
     causes: list[str] = []
     while True:
-        record = attempt()
+        record = await attempt()
         cause = interference(record)
         if cause is None or len(causes) == ATTEMPTS_MAX - 1:
             break
@@ -84,10 +86,12 @@ def _capture(captures: Path, run: wire.Run) -> Path:
     return captures / f"{run.id}{CAPTURE}"
 
 
-def _record(setting: Setting, captures: Path | None, on_progress: OnProgress) -> wire.RunRecord:
+async def _record(
+    setting: Setting, captures: Path | None, on_progress: OnProgress
+) -> wire.RunRecord:
     """The record of one attempt. A failed run has a record with its error."""
     transcript: Transcript = {}
-    record = _carried_out(setting, captures, transcript, on_progress)
+    record = await _carried_out(setting, captures, transcript, on_progress)
     if captures is None or not transcript:
         return record
     path = _capture(captures, setting.run)
@@ -97,20 +101,25 @@ def _record(setting: Setting, captures: Path | None, on_progress: OnProgress) ->
     return _with_environments(record, setting.place, captures)
 
 
-def _carried_out(
+async def _carried_out(
     setting: Setting, captures: Path | None, transcript: Transcript, on_progress: OnProgress
 ) -> wire.RunRecord:
     """Executes the run. `transcript` is filled during the run, so that it is available even if the
     run fails."""
     run = setting.run
     try:
-        evidence = asyncio.run(carry_out(setting, transcript, on_progress))
+        evidence = await carry_out(setting, transcript, on_progress)
         if captures is not None:
             keep_recordings(captures, run.id, evidence.recordings)
+    except PlaceGoneError:
+        raise
     except (NodeError, NetstudyError) as error:
         return failed_record(run, str(error))
     try:
-        return run_record(evidence, _environment(setting.place, evidence.hardware_note))
+        # In a thread: sessions of hosts go on meanwhile.
+        return await asyncio.to_thread(
+            run_record, evidence, _environment(setting.place, evidence.hardware_note)
+        )
     except LookupError as error:
         return failed_record(run, str(error))
 

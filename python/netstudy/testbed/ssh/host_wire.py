@@ -131,6 +131,8 @@ class HelloRecord(Wire):
     boot_id: str
     time_namespace: str | None
     """None: the kernel has no time namespaces (before Linux 5.6)."""
+    tick_ns: int
+    """Time between two interrupts of the kernel's clock: a jiffy."""
     pid: int
     user: str
     uid: int

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -10,14 +11,17 @@ from typing import ClassVar
 
 from netstudy import wire
 from netstudy.errors import TestbedError
-from netstudy.inventory import Inventory
+from netstudy.inventory import parse_inventory
 from netstudy.plan.planned import Estimate, RunSize
+from netstudy.store.invocation import InventoryCopy
 from netstudy.study.vocabulary import HOSTS, TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
-from netstudy.testbed.engine import find_engine
+from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.memory import Memory, memory_of
 from netstudy.testbed.ssh.assignment import refusals
 
+_SUPERVISOR = "netstudy.testbed.ssh"
+"""The program that talks to the hosts and executes runs."""
 _RUN_S = 1.5
 """Seconds to start and end the processes of a run and to read counters."""
 _RECORD_FACTOR = 10
@@ -32,10 +36,10 @@ class Hosts:
     name: ClassVar[TestbedName] = HOSTS
     repeats_itself: ClassVar[bool] = False
 
-    def __init__(self, inventory: Inventory, path: str) -> None:
-        """`path` is the inventory's file, for messages."""
-        self.inventory = inventory
-        self.path = path
+    def __init__(self, copy: InventoryCopy) -> None:
+        """Raises StudyError if the copy is not an inventory."""
+        self.copy = copy
+        self.inventory = parse_inventory(copy.text, copy.path)
 
     def check(self) -> None:
         """See Testbed.check: the engine and the ssh client are there."""
@@ -47,25 +51,28 @@ class Hosts:
 
     def unsupported(self, plan: wire.Plan) -> Sequence[str]:
         """See Testbed.unsupported: also the hosts and addresses that the inventory lacks."""
-        return refusals(plan.runs, self.inventory, self.path)
+        return refusals(plan.runs, self.inventory, self.copy.path)
 
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:  # noqa: ARG002
         """See Testbed.preflight."""
         self.check()
         if said := self.unsupported(plan):
             return Preflight(unsupported=tuple(said))
-        raise TestbedError("this version checks hosts, but cannot run a study on them yet")
+        return Preflight()
 
     def run(
         self,
-        plan: wire.Plan,  # noqa: ARG002
+        plan: wire.Plan,
         *,
-        threads: int | None,  # noqa: ARG002
-        on_record: OnRecord,  # noqa: ARG002
-        captures: Path | None = None,  # noqa: ARG002
+        threads: int | None,  # noqa: ARG002 (runs at the same time would disturb each other)
+        on_record: OnRecord,
+        captures: Path | None = None,
     ) -> None:
         """See Testbed.run."""
-        raise AssertionError("the preflight refuses every plan")
+        module = [sys.executable, "-m", _SUPERVISOR, f"--inventory={self.copy.text}"]
+        if captures is not None:
+            module.append(f"--captures={captures.absolute()}")
+        run_engine(module, plan, on_record)
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:  # noqa: ARG002
         """See Testbed.seconds: a lower bound, since losses on the user's network are not known."""

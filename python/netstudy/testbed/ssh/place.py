@@ -1,0 +1,168 @@
+"""A run's place on a user's hosts: each host is a machine of its own, with a clock of its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NoReturn
+
+from pydantic import TypeAdapter
+
+from netstudy import wire
+from netstudy.errors import TestbedError
+from netstudy.store.nodes import NodeEnvironment
+from netstudy.study.vocabulary import HOSTS
+from netstudy.testbed.real.application import RunApplication
+from netstudy.testbed.real.congestion_controls import KERNEL_CONTROLS
+from netstudy.testbed.real.no_switch import NoSwitch
+from netstudy.testbed.real.place import EndpointAddress, Program, SnmpAgent, Watched
+from netstudy.testbed.real.processes import NodeError, NodeProcess, RecordT, RunProcesses
+from netstudy.testbed.real.wire import SocketOptions
+from netstudy.testbed.ssh.assignment import Assignment, assign
+from netstudy.testbed.ssh.pool import HostPool, Member
+from netstudy.wire_model import Wire
+
+
+class NoWatch:
+    """No instruments besides the agents', as a Watch."""
+
+    async def end(self) -> Watched:
+        """See Watch.end."""
+        return Watched()
+
+
+@dataclass
+class HostsPlace:
+    """The hosts of a run, a Place."""
+
+    run: wire.Run
+    pool: HostPool
+    environments: Sequence[tuple[tuple[str, ...], NodeEnvironment]] = ()
+    _members: Mapping[str, Member] = field(default_factory=dict)
+    """Host of the inventory -> its session, once the place is launched."""
+
+    @cached_property
+    def assigned(self) -> Assignment:
+        """The hosts and addresses of the run's nodes."""
+        return assign(self.run.network, self.pool.inventory)
+
+    @property
+    def environment(self) -> Mapping[str, str]:
+        """See Place.environment. Hosts with different kernels are named with theirs."""
+        kernels: dict[str, list[str]] = {}
+        for name, member in self._members.items():
+            kernels.setdefault(member.session.hello.kernel, []).append(name)
+        if len(kernels) == 1:
+            return {"testbed": HOSTS, "kernel": next(iter(kernels))}
+        each = (f"{release} ({', '.join(names)})" for release, names in kernels.items())
+        return {"testbed": HOSTS, "kernel": "; ".join(each)}
+
+    @property
+    def departures(self) -> Sequence[str]:
+        """See Place.departures."""
+        return ()
+
+    @property
+    def interfaces(self) -> Sequence[tuple[str, str]]:
+        """See Place.interfaces."""
+        hosts = self.assigned.hosts
+        return [(one.node, one.port) for one in self.assigned.addresses if one.node in hosts]
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """See Place.names."""
+        return {str(one.ip): one.node for one in self.assigned.addresses}
+
+    @property
+    def cpus(self) -> Mapping[str, float]:
+        """See Place.cpus."""
+        return {
+            node: float(self._members[host].session.hello.cpus)
+            for node, host in self.assigned.hosts.items()
+        }
+
+    @property
+    def tick_ns(self) -> int:
+        """See Place.tick_ns: that of the kernel with the longest tick."""
+        return max(member.session.hello.tick_ns for member in self._members.values())
+
+    @property
+    def burst_bytes(self) -> int:
+        """See Place.burst_bytes. An interface sends at the rate of its link, never faster."""
+        return 0
+
+    def address(self, endpoint: str) -> EndpointAddress:
+        """See Place.address."""
+        found = self.assigned.address(endpoint)
+        # A zone is an address of its host, whose network stack it shares.
+        owner = self._host_of(found.node)
+        control = self.run.network.group(owner.group).tcp.congestion_control
+        return EndpointAddress(
+            ip=str(found.ip),
+            device=found.device or self._members[found.host].devices[found.ip],
+            stack=owner.name,
+            port=found.port,
+            socket=SocketOptions(congestion_control=KERNEL_CONTROLS.get(control, "reno")),
+        )
+
+    def _host_of(self, node: str) -> wire.Host:
+        """The host that a node is, or on which it is a zone."""
+        found = self.run.network.node(node)
+        if isinstance(found, wire.Zone):
+            return self._host_of(found.host)
+        assert isinstance(found, wire.Host), "endpoints are of hosts and zones"
+        return found
+
+    def agent_cpu(self, node: str) -> int | None:  # noqa: ARG002
+        """See Place.agent_cpu: the scheduler of each host decides."""
+        return None
+
+    def snmp(self, switch: str) -> SnmpAgent:
+        """See Place.snmp."""
+        raise AssertionError(f"polls of {switch} are refused")
+
+    @asynccontextmanager
+    async def launch(self) -> AsyncIterator[None]:
+        """See Place.launch. Opens again the sessions that are lost since the last run."""
+        self._members = await self.pool.ready(self.assigned.hosts.values())
+        yield
+
+    async def start(
+        self,
+        processes: RunProcesses,
+        name: str,
+        node: str,
+        program: Program,
+        plan: Wire,
+        adapter: TypeAdapter[RecordT],
+    ) -> NodeProcess[RecordT]:
+        """See Place.start."""
+        assert program == "agent", "polls are refused"
+        session = self._members[self.assigned.hosts[self._host_of(node).name]].session
+        try:
+            channel = await session.start(name, program)
+        except TestbedError as error:
+            _fail(name, error)
+        return await processes.start(name, channel, plan, adapter)
+
+    async def switch(self, processes: RunProcesses, time_limit_ms: int) -> NoSwitch:  # noqa: ARG002
+        """See Place.switch: the user's switches are not read."""
+        return NoSwitch()
+
+    async def application(
+        self,
+        processes: RunProcesses,  # noqa: ARG002
+        time_limit_ms: int,  # noqa: ARG002
+    ) -> RunApplication | None:
+        """See Place.application: applications are refused."""
+        return None
+
+    async def watch(self, processes: RunProcesses) -> NoWatch:  # noqa: ARG002
+        """See Place.watch."""
+        return NoWatch()
+
+
+def _fail(name: str, error: TestbedError) -> NoReturn:
+    raise NodeError(name, str(error)) from error

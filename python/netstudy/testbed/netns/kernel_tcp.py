@@ -33,7 +33,7 @@ _LIMIT_OUTPUT_MAX_BYTES = 1_073_741_824
 """A value for `tcp_limit_output_bytes` that is effectively no limit: no pacing rate needs so many
 bytes."""
 
-_CONTROLS = {
+CONTROLS = {
     "reno": "reno",
     "cubic": "cubic",
     "cubic-hystart": "cubic",
@@ -72,7 +72,7 @@ def kernel_tcp(tcp: Tcp, mtu_bytes: int, kernel: Kernel) -> KernelTcp:
 
 
 def _congestion_control(tcp: Tcp, kernel: Kernel) -> str:
-    named = _CONTROLS.get(tcp.congestion_control, "reno")
+    named = CONTROLS.get(tcp.congestion_control, "reno")
     return named if named in kernel.congestion_controls else "reno"
 
 
@@ -143,7 +143,7 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
 def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
     """An error message if sockets on this machine lack the study's congestion control; None if they
     have it."""
-    named = _CONTROLS.get(tcp.congestion_control, "reno")
+    named = CONTROLS.get(tcp.congestion_control, "reno")
     if named in kernel.congestion_controls:
         return None
     available = ", ".join(one for one in CONGESTION_CONTROLS if one in kernel.congestion_controls)
@@ -152,7 +152,7 @@ def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
 
 def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
     wanted = tcp.congestion_control
-    named = _CONTROLS.get(wanted)
+    named = CONTROLS.get(wanted)
     if named is None:
         yield f"{kernel.name} has no {wanted}: its reno counts acknowledged bytes."
     elif named == "cubic" and kernel.hystart != (wanted == "cubic-hystart"):

@@ -16,7 +16,7 @@ from netstudy.study.vocabulary import HOSTS, TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.memory import Memory, memory_of
-from netstudy.testbed.ssh.assignment import refusals
+from netstudy.testbed.ssh.unsupported import unsupported
 
 _RUN_S = 1.5
 """Seconds to start and end the processes of a run and to read counters."""
@@ -47,7 +47,7 @@ class Hosts:
 
     def unsupported(self, plan: wire.Plan) -> Sequence[str]:
         """See Testbed.unsupported: also the hosts and addresses that the inventory lacks."""
-        return refusals(plan.runs, self.inventory, self.path)
+        return unsupported(plan, self.inventory, self.path)
 
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:  # noqa: ARG002
         """See Testbed.preflight."""

@@ -1,4 +1,4 @@
-"""`netstudy clean`: remove unfinished results, or named ones."""
+"""`netstudy clean`: remove unfinished results or named ones, or the engine from hosts."""
 
 from __future__ import annotations
 
@@ -30,6 +30,14 @@ def command(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only list the results and processes to remove.")
     ] = False,
+    testbed: Annotated[
+        str | None,
+        typer.Option(
+            "--testbed",
+            metavar="FILE",
+            help="Remove netstudy's engines from the hosts of this inventory, and no results.",
+        ),
+    ] = None,
     yes: options.Yes = False,
     json: options.Json = False,
 ) -> None:
@@ -40,6 +48,11 @@ def command(
     """
     from netstudy.store import Results
 
+    if testbed is not None:
+        if run is not None:
+            raise StudyError("--testbed removes from hosts, and RUN from the results; give one")
+        _clean_hosts(testbed, dry_run=dry_run, yes=yes, json=json)
+        return
     tree = Results(results)
     doomed = _unfinished(tree) if run is None else [_named(tree, run)]
     processes = _processes(tree, doomed)
@@ -55,6 +68,20 @@ def command(
             tree.remove(path)
     if json:
         print_json(_outcome(doomed, processes, agreed))
+
+
+def _clean_hosts(testbed: str, *, dry_run: bool, yes: bool, json: bool) -> None:
+    """Remove the engines from hosts."""
+    from netstudy.cli._hosts import removal_commands, remove_engines
+
+    commands = removal_commands(testbed)
+    if not json:
+        for host, command in commands.items():
+            show(f"{host}: {command}" if dry_run else f"remove the engines of {host}")
+    agreed = not dry_run and _agreed(len(commands), yes)
+    removed = remove_engines(testbed) if agreed else {}
+    if json:
+        print_json({"removed": removed, "found": list(commands)})
 
 
 def _outcome(doomed: list[Path], processes: list[Leftover], agreed: bool) -> dict[str, Any]:

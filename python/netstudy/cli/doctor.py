@@ -1,5 +1,5 @@
-"""`netstudy doctor`: checks this machine for everything that netstudy needs, and says how to
-install missing parts."""
+"""`netstudy doctor`: checks this machine, or the hosts of an inventory, for everything that
+netstudy needs, and says how to mend what is missing."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import shutil
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._prepare import Asked
 from netstudy.cli._terminal import print_json, show
 from netstudy.errors import StudyError, TestbedError
 
+if TYPE_CHECKING:
+    from netstudy.testbed.ssh.readiness import HostAspect
+
 NAME = "doctor"
-EPILOG = "Example: netstudy doctor --json"
+EPILOG = "Example: netstudy doctor --json, or: netstudy doctor --testbed hosts.yaml"
 
 _FREE_BYTES_MIN = 100_000_000
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -34,13 +39,59 @@ class Finding:
     """How to fix it."""
 
 
-def command(results: options.Results = options.RESULTS, json: options.Json = False) -> None:
+def command(
+    study: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[STUDY]", help="With --testbed: check the hosts for this study's runs."
+        ),
+    ] = None,
+    testbed: Annotated[
+        str | None,
+        typer.Option("--testbed", metavar="FILE", help="Check the hosts of this inventory."),
+    ] = None,
+    results: options.Results = options.RESULTS,
+    json: options.Json = False,
+) -> None:
     """Check the engine, the machine and the programs that netstudy uses.
 
-    Programs that only the testbed in namespaces needs are optional.
+    Programs that only the testbed in namespaces needs are optional. With --testbed hosts.yaml,
+    netstudy logs in to the hosts instead, copies its engine there, and checks each host and each
+    path between two hosts, without test traffic.
 
-    Exit code 2 when something is missing that every study needs.
+    Exit code 2 when something is missing that every study needs, or the given study.
     """
+    if testbed is None:
+        if study is not None:
+            raise StudyError("a study is checked on hosts: add --testbed hosts.yaml")
+        _check_here(results, json=json)
+    else:
+        asked = None if study is None else Asked(study, testbed=testbed)
+        _check_hosts(testbed, asked, json=json)
+
+
+def _check_hosts(testbed: str, asked: Asked | None, *, json: bool) -> None:
+    from netstudy.cli._hosts import aspects_of_hosts
+
+    found = aspects_of_hosts(testbed, asked)
+    if json:
+        print_json([asdict(one) for one in found])
+    else:
+        _tell_hosts(found)
+    well = all(one.ok or not one.needed for one in found)
+    raise typer.Exit(0 if well else StudyError.exit_code)
+
+
+def _tell_hosts(found: list[HostAspect]) -> None:
+    """A table for each host, then one for each path."""
+    for host in dict.fromkeys(one.host for one in found):
+        show(host)
+        for one in found:
+            if one.host == host:
+                _tell(Finding(one.name, one.ok, one.found, one.needed, one.advice))
+
+
+def _check_here(results: Path, *, json: bool) -> None:
     findings = [
         _engine(),
         _schemas(),
@@ -62,9 +113,9 @@ def command(results: options.Results = options.RESULTS, json: options.Json = Fal
 
 def _tell(finding: Finding) -> None:
     mark = "ok" if finding.ok else "missing" if finding.needed else "optional"
-    show(f"{mark:9}{finding.name:12}{finding.found}")
+    show(f"{mark:9}{finding.name:14}{finding.found}")
     if not finding.ok and finding.advice:
-        show(f"{'':21}{finding.advice}")
+        show(f"{'':23}{finding.advice}")
 
 
 def _engine() -> Finding:

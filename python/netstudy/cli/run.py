@@ -15,6 +15,7 @@ import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._foreseen import foreseen_warnings
+from netstudy.cli._hosts import show_commands
 from netstudy.cli._prepare import Asked, Prepared, chosen, prepare
 from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
@@ -85,7 +86,8 @@ def command(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only print the plan, or with --resume its remaining runs.",
+            help="Only print the plan, or with --resume its remaining runs; for hosts, also each "
+            "command that would be run there.",
         ),
     ] = False,
     max_time: Annotated[
@@ -147,6 +149,8 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
     if manner.json:  # the JSON has all runs of the plan
         check_cost(cost, max_time, manner.results)
     show_plan(prepared, manner.threads, json=manner.json)
+    if prepared.invocation.inventory is not None and not manner.json:
+        show_commands(prepared)
     check_cost(cost, max_time, manner.results)
 
 

@@ -18,7 +18,7 @@ from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.identity import run_id, run_seed
 from netstudy.plan.loops import OuterLoop, outer_loops
 from netstudy.plan.make import make_plan, make_round
-from netstudy.plan.network import whole_tcp
+from netstudy.plan.network import described_tcp, whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy
 from netstudy.plan.programs import programs_of_runs
 from netstudy.plan.published_plan import not_published, published_plan
@@ -31,6 +31,7 @@ __all__ = [
     "OuterLoop",
     "PlannedRun",
     "PlannedStudy",
+    "described_tcp",
     "is_per_hop",
     "make_plan",
     "make_round",

@@ -17,6 +17,7 @@ from pydantic import BaseModel
 from netstudy import wire
 from netstudy.buffers import ARCHITECTURES
 from netstudy.documents.problems import Path
+from netstudy.errors import StudyError
 from netstudy.hardware import (
     BUFFER_FIGURES,
     HardwareLibrary,
@@ -46,6 +47,34 @@ def whole_tcp(hardware: HardwareLibrary, name: str) -> wire.Tcp:
     """A TCP of the hardware library, converted to the wire. Raises StudyError if the library has no
     TCP of this name."""
     return wire.Tcp(profile=name, **_tcp_figures(hardware, name))
+
+
+def described_tcp(hardware: HardwareLibrary, group: wire.Group) -> wire.Tcp | None:
+    """The TCP that a group's profiles describe, without the study's own settings. None: the library
+    lacks one of the profiles, as a study may bring its own."""
+    try:
+        profile = None if group.profile == BYSTANDER else hardware.host(group.profile)
+        named = group.tcp.profile
+        is_usual = profile is None or named in (profile.profile, profile.tcp.profile)
+        own = TcpKnobs() if is_usual else TcpKnobs(profile=named)
+        return tcp_of_host(hardware, profile, own)
+    except StudyError:
+        return None
+
+
+def tcp_of_host(hardware: HardwareLibrary, profile: HostProfile | None, own: TcpKnobs) -> wire.Tcp:
+    """The TCP of a host. If the study names a TCP, the figures of this TCP override the figures in
+    the host's profile."""
+    named = concrete(own.profile)
+    usual = _BYSTANDER_TCP if profile is None else profile.tcp.profile
+    values = {} if profile is None else _figures(profile.tcp, wire.Tcp)
+    if named is not None:
+        values |= _tcp_figures(hardware, named)
+    elif usual is not None:
+        values = _tcp_figures(hardware, usual) | values
+    values |= _knobs(own, wire.Tcp)
+    own_name = BYSTANDER if profile is None else profile.profile
+    return wire.Tcp(profile=named or usual or own_name, **values)
 
 
 def _tcp_figures(hardware: HardwareLibrary, name: str) -> dict[str, Any]:
@@ -121,7 +150,8 @@ class Devices:
         packets.
         """
         named = concrete(host.profile)
-        tcp = self._tcp(None if named is None else self.hardware.host(named), host.tcp)
+        profile = None if named is None else self.hardware.host(named)
+        tcp = tcp_of_host(self.hardware, profile, host.tcp)
         nic = self._host_nic(host, path)
         self._check_order((*path, "tcp"), tcp)
         return wire.Group(
@@ -225,20 +255,6 @@ class Devices:
     def switch_profile(self, own: Switch) -> SwitchProfile:
         """The profile of a switch."""
         return self.hardware.switch(concrete(own.profile))
-
-    def _tcp(self, profile: HostProfile | None, own: TcpKnobs) -> wire.Tcp:
-        """The TCP of a host. If the study names a TCP, the figures of this TCP override the figures
-        in the host's profile."""
-        named = concrete(own.profile)
-        usual = _BYSTANDER_TCP if profile is None else profile.tcp.profile
-        values = {} if profile is None else _figures(profile.tcp, wire.Tcp)
-        if named is not None:
-            values |= _tcp_figures(self.hardware, named)
-        elif usual is not None:
-            values = _tcp_figures(self.hardware, usual) | values
-        values |= _knobs(own, wire.Tcp)
-        own_name = BYSTANDER if profile is None else profile.profile
-        return wire.Tcp(profile=named or usual or own_name, **values)
 
     def _cpu(self, host: Host, nic: wire.Nic, path: Path, *, works: bool) -> wire.Cpu | None:
         """The simulated CPUs of a host; None if no work costs CPU time there."""

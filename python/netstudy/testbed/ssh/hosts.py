@@ -13,7 +13,7 @@ from netstudy.inventory import HostEntry, Inventory
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.ssh import remote
 from netstudy.testbed.ssh.connect import Master, master, master_argv, session_argv, socket_folder
-from netstudy.testbed.ssh.deploy import Probed, deploy, nonce, not_run, probe
+from netstudy.testbed.ssh.deploy import Probed, deploy, nonce, not_run, probe, remove
 from netstudy.testbed.ssh.host_wire import AGENT_PROTOCOL, HelloRecord
 from netstudy.testbed.ssh.session import HostSession, host_session
 
@@ -120,3 +120,29 @@ def commands(name: str, entry: HostEntry, lease_ns: int) -> list[tuple[str, list
         ("log in", master_argv(entry.ssh, socket)),
         *((purpose, session_argv(entry.ssh, socket, command)) for purpose, command in over),
     ]
+
+
+def removal(name: str, entry: HostEntry) -> list[str]:
+    """The command that removes the engines from a host, for a dry run."""
+    return session_argv(entry.ssh, f"SOCKETS/{name}", remote.remove("NONCE", entry.engine))
+
+
+async def remove_all(inventory: Inventory) -> dict[str, list[str]]:
+    """Remove the engines from every host. Returns host -> names of the removed files. Raises
+    TestbedError with the cause for each host that cannot be reached, after all others are done."""
+    with socket_folder() as folder:
+
+        async def one(number: int, name: str) -> list[str] | TestbedError:
+            entry = inventory.hosts[name]
+            try:
+                async with master(name, entry.ssh, f"{folder}/{number}") as logged_in:
+                    return await remove(logged_in, entry)
+            except TestbedError as error:
+                return error
+
+        found = await asyncio.gather(*(one(*each) for each in enumerate(inventory.hosts)))
+    failed = [str(one) for one in found if isinstance(one, TestbedError)]
+    if failed:
+        raise TestbedError("\n".join(failed))
+    names = zip(inventory.hosts, found, strict=True)
+    return {name: one for name, one in names if not isinstance(one, TestbedError)}

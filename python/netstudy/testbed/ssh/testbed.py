@@ -18,7 +18,7 @@ from netstudy.study.vocabulary import HOSTS, TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.memory import Memory, memory_of
-from netstudy.testbed.ssh.assignment import refusals
+from netstudy.testbed.ssh.unsupported import unsupported
 
 _SUPERVISOR = "netstudy.testbed.ssh"
 """The program that talks to the hosts and executes runs."""
@@ -51,7 +51,7 @@ class Hosts:
 
     def unsupported(self, plan: wire.Plan) -> Sequence[str]:
         """See Testbed.unsupported: also the hosts and addresses that the inventory lacks."""
-        return refusals(plan.runs, self.inventory, self.copy.path)
+        return unsupported(plan, self.inventory, self.copy.path)
 
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:  # noqa: ARG002
         """See Testbed.preflight."""

@@ -1,0 +1,97 @@
+"""What the verbs say and do about the hosts of an inventory."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from netstudy.cli._prepare import Asked, chosen, prepare
+from netstudy.cli._terminal import duration, show
+from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.cli._prepare import Prepared
+    from netstudy.inventory import Inventory
+    from netstudy.testbed.ssh.readiness import HostAspect
+
+
+def inventory_of(testbed: str) -> tuple[Inventory, str]:
+    """The inventory that `--testbed` names, and its path. Raises StudyError for another testbed."""
+    from netstudy.inventory import parse_inventory
+
+    name, copy = chosen(testbed)
+    if copy is None:
+        raise StudyError(f"{name} has no hosts; name an inventory such as hosts.yaml", "--testbed")
+    return parse_inventory(copy.text, copy.path), copy.path
+
+
+def aspects_of_hosts(testbed: str, asked: Asked | None) -> list[HostAspect]:
+    """Whether the hosts are ready, for a study if one is given."""
+    import asyncio
+
+    from netstudy.testbed.ssh.needs import needs_of_hosts, needs_of_runs
+    from netstudy.testbed.ssh.readiness import HostAspect, aspects
+
+    inventory, path = inventory_of(testbed)
+    if asked is None:
+        needs = needs_of_hosts(inventory, list(inventory.hosts))
+        return asyncio.run(aspects(inventory, needs, path))
+    prepared = prepare(asked)
+    name = prepared.study.study
+    refused = [HostAspect(name, "study", False, line) for line in _refused(prepared)]
+    if refused:
+        return refused
+    needs = needs_of_runs(prepared.planned.plan_of_one_each.runs, inventory)
+    return [_estimate(prepared), *asyncio.run(aspects(inventory, needs, path))]
+
+
+def _refused(prepared: Prepared) -> Iterator[str]:
+    from netstudy.testbed import invoked
+
+    yield from prepared.unsupported()
+    yield from invoked(prepared.invocation).unsupported(prepared.planned.plan_of_one_each)
+
+
+def _estimate(prepared: Prepared) -> HostAspect:
+    from netstudy.cli._limits import most
+    from netstudy.testbed import invoked
+    from netstudy.testbed.ssh.readiness import HostAspect
+
+    whole = most(prepared.planned, invoked(prepared.invocation), None)
+    time = "not known" if whole.seconds is None else f"at least {duration(whole.seconds)}"
+    found = f"{whole.runs:,} runs, {time}"
+    return HostAspect(prepared.study.study, "estimate", True, found)
+
+
+def show_commands(prepared: Prepared) -> None:
+    """Print every command that a run starts, by host; nothing if the hosts cannot run the plan,
+    which a note says."""
+    from netstudy.testbed.ssh.hosts import commands
+    from netstudy.testbed.ssh.needs import needs_of_runs
+
+    if list(_refused(prepared)):
+        return
+    inventory, _ = inventory_of(prepared.invocation.testbed_option)
+    for name in needs_of_runs(prepared.planned.plan_of_one_each.runs, inventory).hosts:
+        show(f"{name}:")
+        for purpose, argv in commands(name, inventory.hosts[name], inventory.lease):
+            show(f"  {purpose}: {shlex.join(argv)}")
+
+
+def removal_commands(testbed: str) -> dict[str, str]:
+    """Host -> the command that removes the engines there."""
+    from netstudy.testbed.ssh.hosts import removal
+
+    inventory, _ = inventory_of(testbed)
+    return {name: shlex.join(removal(name, entry)) for name, entry in inventory.hosts.items()}
+
+
+def remove_engines(testbed: str) -> dict[str, list[str]]:
+    """Remove the engines from all hosts. Returns host -> the files that were removed. Raises
+    TestbedError with the cause for each host that cannot be reached."""
+    import asyncio
+
+    from netstudy.testbed.ssh.hosts import remove_all
+
+    return asyncio.run(remove_all(inventory_of(testbed)[0]))

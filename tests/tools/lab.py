@@ -12,7 +12,7 @@ from tests.testbed.conftest import User
 
 _TIME_LIMIT_S = 300
 """For what takes seconds on a machine that has nothing else to do."""
-_END = "-- the script has ended with"
+_END = "== the script has ended with"
 SSH = "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=5"
 
 _SERVE = """\
@@ -58,7 +58,7 @@ class Lab:
         """Run a script of the shell in the lab."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(f'( {script}\n) </dev/null 2>&1; echo; echo "{_END} $?"\n')
+        self.process.stdin.write(f"( {script}\n) </dev/null 2>&1; printf '\\n{_END} %s\\n' $?\n")
         self.process.stdin.flush()
         lines: list[str] = []
         for line in self.process.stdout:

@@ -61,10 +61,15 @@ class Lab:
         self.process.stdin.write(f"( {script}\n) </dev/null 2>&1; printf '\\n{_END} %s\\n' $?\n")
         self.process.stdin.flush()
         lines: list[str] = []
-        for line in self.process.stdout:
-            if line.startswith(_END):
-                return Done(int(line.split()[-1]), "".join(lines).removesuffix("\n"))
-            lines.append(line)
+        watch = threading.Timer(_TIME_LIMIT_S, self.process.kill)
+        watch.start()
+        try:
+            for line in self.process.stdout:
+                if line.startswith(_END):
+                    return Done(int(line.split()[-1]), "".join(lines).removesuffix("\n"))
+                lines.append(line)
+        finally:
+            watch.cancel()
         raise AssertionError(f"the lab has ended: {''.join(lines)}")
 
     def at(self, host: str, command: str) -> Done:
@@ -118,14 +123,11 @@ def start(user: User, *arguments: str) -> subprocess.Popen[str]:
 def lab_of(user: User, *options: str) -> Iterator[Lab]:
     """A lab with these options; its end is an error if it does not come by itself."""
     process = start(user, *options, "--", "sh")
-    watch = threading.Timer(_TIME_LIMIT_S, process.kill)
-    watch.start()
     try:
         yield Lab(user, process)
-        _, errors = process.communicate()
+        _, errors = process.communicate(timeout=_TIME_LIMIT_S)
         assert process.returncode == 0, errors
     finally:
-        watch.cancel()
         process.kill()
         process.communicate()
 

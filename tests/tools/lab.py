@@ -12,7 +12,7 @@ from tests.testbed.conftest import User
 
 _TIME_LIMIT_S = 300
 """For what takes seconds on a machine that has nothing else to do."""
-_END = "-- the script has ended with"
+_END = "== the script has ended with"
 SSH = "ssh -o BatchMode=yes -o StrictHostKeyChecking=yes -o ConnectTimeout=5"
 
 _SERVE = """\
@@ -58,13 +58,18 @@ class Lab:
         """Run a script of the shell in the lab."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        self.process.stdin.write(f'( {script}\n) </dev/null 2>&1; echo; echo "{_END} $?"\n')
+        self.process.stdin.write(f"( {script}\n) </dev/null 2>&1; printf '\\n{_END} %s\\n' $?\n")
         self.process.stdin.flush()
         lines: list[str] = []
-        for line in self.process.stdout:
-            if line.startswith(_END):
-                return Done(int(line.split()[-1]), "".join(lines).removesuffix("\n"))
-            lines.append(line)
+        watch = threading.Timer(_TIME_LIMIT_S, self.process.kill)
+        watch.start()
+        try:
+            for line in self.process.stdout:
+                if line.startswith(_END):
+                    return Done(int(line.split()[-1]), "".join(lines).removesuffix("\n"))
+                lines.append(line)
+        finally:
+            watch.cancel()
         raise AssertionError(f"the lab has ended: {''.join(lines)}")
 
     def at(self, host: str, command: str) -> Done:
@@ -118,14 +123,11 @@ def start(user: User, *arguments: str) -> subprocess.Popen[str]:
 def lab_of(user: User, *options: str) -> Iterator[Lab]:
     """A lab with these options; its end is an error if it does not come by itself."""
     process = start(user, *options, "--", "sh")
-    watch = threading.Timer(_TIME_LIMIT_S, process.kill)
-    watch.start()
     try:
         yield Lab(user, process)
-        _, errors = process.communicate()
+        _, errors = process.communicate(timeout=_TIME_LIMIT_S)
         assert process.returncode == 0, errors
     finally:
-        watch.cancel()
         process.kill()
         process.communicate()
 

@@ -12,11 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.errors import TestbedError
 from netstudy.testbed.netns.kernel import kernel
 from tests.skips import needs_programs
 from tests.testbed.conftest import CHECKOUT, User, user_named
 from tests.testbed.processes import descendants, namespaces_of
 from tests.tools.lab import SSH, Lab, lab_of, result, start
+from tools.ssh_lab import __main__ as front
 
 pytestmark = [
     pytest.mark.engine,
@@ -26,10 +28,13 @@ pytestmark = [
     ),
 ]
 _TIME_LIMIT_S = 60
+_ROUTES = "ip route show table all"
 _HOSTS = ("h1", "h2", "h3")
 
 
-@pytest.fixture(scope="module", params=["root", "ordinary user"])
+@pytest.fixture(
+    scope="module", params=["root", pytest.param("ordinary user", marks=pytest.mark.slow)]
+)
 def lab(request: pytest.FixtureRequest) -> Iterator[Lab]:
     """Three hosts of root, and of an ordinary user."""
     with lab_of(user_named(request.param), "3") as lab:
@@ -178,13 +183,14 @@ class TestFaults:
         assert lab.said("h1", "echo out") == "out"
 
     def test_a_changed_host_key(self, lab: Lab) -> None:
-        lab.run("cp $HOME/.ssh/known_hosts $HOME/known")
         lab.make("host-key", "h3")
         refused = lab.at("h3", "true")
         assert refused.code == 255
         assert "REMOTE HOST IDENTIFICATION HAS CHANGED" in refused.output
-        accept = "ssh-keygen -q -R 10.99.0.3 && ssh-keyscan -q -t ed25519 10.99.0.3"
-        lab.run(f"{accept} >>$HOME/.ssh/known_hosts")
+        lab.run(
+            "ssh-keygen -R 10.99.0.3; "
+            "ssh-keyscan -t ed25519 10.99.0.3 2>/dev/null >>$HOME/.ssh/known_hosts"
+        )
         assert lab.said("h3", "echo in") == "in"
 
     def test_few_sessions(self, lab: Lab) -> None:
@@ -267,12 +273,14 @@ class TestFaults:
 
 
 class TestEnd:
-    @pytest.mark.parametrize("name", ["root", "ordinary user"])
-    def test_the_exit_code_is_the_commands(self, name: str) -> None:
+    @pytest.mark.parametrize(
+        ("name", "script", "code"),
+        [("root", "kill -KILL $$", 128 + 9), ("ordinary user", "exit 7", 7)],
+    )
+    def test_the_exit_code_is_the_commands(self, name: str, script: str, code: int) -> None:
         user = user_named(name)
         before = outside()
-        assert result(user, "1", "--", "sh", "-c", "exit 7").returncode == 7
-        assert result(user, "1", "--", "sh", "-c", "kill -KILL $$").returncode == 128 + 9
+        assert result(user, "1", "--", "sh", "-c", script).returncode == code
         assert outside() == before
 
     @pytest.mark.parametrize("name", ["root", "ordinary user"])
@@ -352,20 +360,27 @@ class TestOptions:
         assert said in done.stderr
 
     def test_a_machine_without_sshd_is_told_the_package(
-        self, root: User, monkeypatch: pytest.MonkeyPatch
+        self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from netstudy.errors import TestbedError
-        from tools.ssh_lab import __main__ as front
-
         monkeypatch.setattr(
             front, "find_program", lambda name: None if name == "sshd" else f"/bin/{name}"
         )
         with pytest.raises(TestbedError, match="needs sshd: sudo apt-get install openssh-server"):
-            front._check_machine(clocks=True)
+            front.check_machine(clocks=True)
+
+    def test_who_may_not_make_namespaces_is_told_what_would_allow_it(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        refusal = ["sh", "-c", "echo unshare failed: Operation not permitted >&2; exit 1"]
+        monkeypatch.setattr(front, "sandbox_command", lambda argv: refusal)
+        with pytest.raises(TestbedError, match=r"not permitted; run as root, or see netstudy doct"):
+            front.check_machine(clocks=True)
 
 
 class TestNetworkOfAStudy:
-    @pytest.mark.parametrize("name", ["root", "ordinary user"])
+    @pytest.mark.parametrize(
+        "name", ["root", pytest.param("ordinary user", marks=pytest.mark.slow)]
+    )
     def test_hosts_have_the_names_and_the_switch_of_the_study(self, name: str) -> None:
         with lab_of(user_named(name), "3", "--network=studies/incast") as lab:
             assert lab.run("cat $NETSTUDY_LAB/hosts.yaml").output == (
@@ -376,6 +391,7 @@ class TestNetworkOfAStudy:
                 "roles: {client: [client], server: [server-1, server-2]}\n"
             )
             assert "netstudy-engine switch" in lab.run("ps -A -o args").output
+            assert "rto_min" not in lab.said("client", _ROUTES), "the kernel's TCP as it is"
             lab.serve("server-1", "10.77.0.2")
             assert lab.fetch("client", "10.77.0.2")
             lab.make("cut", "client", "test")
@@ -384,27 +400,18 @@ class TestNetworkOfAStudy:
             assert lab.fetch("client", "10.77.0.2")
 
     def test_zones_are_addresses_also_with_a_stack_of_their_own(self, root: User) -> None:
-        options = ("--network=studies/zones", "--only=stack=own")
+        options = ("--network=studies/zones", "--only=stack=own", "--tuned")
         with lab_of(root, "2", *options) as lab:
             assert (
                 "  a: {ssh: a, interfaces: {ce2: {device: eth0, address: 10.77.0.1}, "
-                "a.zone1: {device: eth0, address: 10.77.0.3}, "
-                "a.zone2: {device: eth0, address: 10.77.0.4}, "
+                "zone1: {device: eth0, address: 10.77.0.3}, "
+                "zone2: {device: eth0, address: 10.77.0.4}, "
                 "ce3: {device: eth1, address: 10.77.0.2}, "
-                "a.zone3: {device: eth1, address: 10.77.0.5}}}\n"
+                "zone3: {device: eth1, address: 10.77.0.5}}}\n"
             ) in lab.run("cat $NETSTUDY_LAB/hosts.yaml").output
+            assert "rto_min lock 200ms" in lab.said("a", _ROUTES), "the study's TCP"
             lab.serve("b", "10.77.0.7")
             assert lab.fetch("a", "10.77.0.7")
-
-    def test_the_hosts_have_the_studys_tcp_only_if_they_are_tuned(self, root: User) -> None:
-        options = ("3", "--network=studies/incast", "--only=min_rto=200 ms")
-        route = (f"{SSH} client 'ip route show 10.77.0.0/16'",)
-        plain, tuned = (
-            result(root, *options, *more, "--", "sh", "-c", *route).stdout
-            for more in ((), ("--tuned",))
-        )
-        assert "rto_min" not in plain
-        assert "rto_min" in tuned
 
 
 def running(front: subprocess.Popen[str]) -> list[int]:

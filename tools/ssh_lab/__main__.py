@@ -42,7 +42,7 @@ def main() -> int:
     """The program `tools/lab`."""
     try:
         asked = _asked(sys.argv[1:])
-        _check_machine(clocks=asked.clock_step_s > 0)
+        check_machine(clocks=asked.clock_step_s > 0)
         return _run(asked)
     except NetstudyError as error:
         print(f"tools/lab: {error}", file=sys.stderr)
@@ -182,7 +182,7 @@ def _roles(text: str, hosts: int) -> dict[str, int]:
     return found
 
 
-def _check_machine(*, clocks: bool) -> None:
+def check_machine(*, clocks: bool) -> None:
     """Raises TestbedError with what this machine lacks for a lab, and the command that mends it."""
     lacking = [name for name in _PROGRAMS if find_program(name) is None]
     if lacking:

@@ -8,6 +8,7 @@ an /etc/passwd of its own.
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Iterator, Sequence
@@ -58,8 +59,8 @@ def complete(user: User, machines: Sequence[Machine], login: User) -> None:
 def control_socket(user: User) -> socket.socket:
     """The socket that the program `fault` asks, which is written too."""
     program = LAB / "fault"
-    # The interpreter itself: this user may not be allowed to read the environment's link to it.
-    python = Path(sys.executable).resolve()
+    # The system's, if there is one: that of the environment may be where this user may not look.
+    python = shutil.which("python3", path=os.defpath) or sys.executable
     program.write_text(f"#!{python} -I\n{_FAULT.read_text()}")
     program.chmod(0o755)
     control = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)

@@ -34,12 +34,16 @@ def disk(machine: Machine, state: str) -> None:
     found = os.statvfs(place)
     used = (found.f_blocks - found.f_bfree) * found.f_frsize
     size = f"{max(used, _PAGE_BYTES)}" if state == "full" else f"{machine.disk_mb}m"
-    run_program("mount", "-o", f"remount,size={size}", place)
+    options = f"remount,size={size}" + (",noexec" if machine.noexec else "")
+    # By default mount adds the options that are there, among them the user id of an ordinary user's
+    # lab as the machine sees it, which the kernel refuses.
+    run_program("mount", "--options-mode", "ignore", "-o", options, place)
 
 
 def home(machine: Machine, option: str) -> None:
     """Where the lab keeps the folders too: from there the host gets them when it boots."""
     _one_of(option, "noexec", "exec")
+    machine.noexec = option == "noexec"
     change = ["mount", "-o", f"remount,bind,{option}"]
     run_program(*change, str(machine.host.disk))
     for place in ("/home", "/root"):

@@ -17,6 +17,7 @@ from netstudy.testbed.netns.namespaces import (
 )
 from netstudy.testbed.netns.tuning import set_offloads
 from tools.ssh_lab.hosts import Interface
+from tools.ssh_lab.links import wait_until_forwarding
 from tools.ssh_lab.machines import Machine
 from tools.ssh_lab.numbers import number, whole
 
@@ -46,11 +47,17 @@ def _set_ports(machine: Machine, link: str, state: str) -> None:
     if link not in ("control", "test"):
         raise StudyError(f"{link}: the links of a host are control and test")
     if link == "control":
-        run_program("ip", "link", "set", "dev", machine.host.control_port, state)
+        _set_port(machine.host.control_port, state)
         return
     for namespace, port in (one.peer for one in machine.host.interfaces if one.bridged):
         with within(namespace):
-            run_program("ip", "link", "set", "dev", port, state)
+            _set_port(port, state)
+
+
+def _set_port(port: str, state: str) -> None:
+    run_program("ip", "link", "set", "dev", port, state)
+    if state == "up":
+        wait_until_forwarding([port])
 
 
 def delay(machine: Machine, milliseconds: str) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
+import time
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from netstudy.errors import TestbedError
 from netstudy.testbed.netns.layout import SWITCHED_OFF, SWITCHES
-from netstudy.testbed.netns.namespaces import run_batch, within
+from netstudy.testbed.netns.namespaces import run_batch, run_program, within
 from netstudy.testbed.netns.network import write_sysctls
 from netstudy.testbed.netns.tuning import steer_new
 from netstudy.testbed.netns.users import is_all_users
 from tools.ssh_lab.hosts import CONTROL_DEVICE, CONTROLLER, LabHost
 
 _BRIDGE: Final = "br0"
+_FORWARDING_S = 30.0
+_LOOK_S = 0.02
 _SYSCTLS = Path("/proc/sys/net")
 
 
@@ -53,6 +58,23 @@ def make_plain_network(hosts: Sequence[LabHost]) -> None:
         with within(host.name):
             for one in host.interfaces:
                 run_batch("ip", _with_address(one.device, one.address))
+    with within(SWITCHES):
+        wait_until_forwarding(ports)
+
+
+def wait_until_forwarding(ports: Collection[str]) -> None:
+    """Wait for these ports of bridges of the current namespace: for up to a second after a link is
+    up, the kernel has not told its bridge (linkwatch). Raises TestbedError."""
+    deadline = time.monotonic() + _FORWARDING_S
+    while not _forwarding_ports().issuperset(ports):
+        if time.monotonic() > deadline:
+            raise TestbedError(f"{', '.join(ports)}: no frames are forwarded")
+        time.sleep(_LOOK_S)
+
+
+def _forwarding_ports() -> set[str]:
+    found = json.loads(run_program("bridge", "-j", "link", "show"))
+    return {one["ifname"] for one in found if one["state"] == "forwarding"}
 
 
 def _quiet() -> dict[str, str]:

@@ -62,6 +62,8 @@ class Machine:
     """The CPU that its processes are kept on; None: any."""
     sessions: int = 10
     """sshd's MaxSessions, as by default."""
+    noexec: bool = False
+    """Whether nothing on the disk can be executed."""
     helpers: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict, repr=False)
     """Programs that make a fault at this host, by the fault's name."""
     _process: subprocess.Popen[bytes] | None = field(default=None, repr=False)

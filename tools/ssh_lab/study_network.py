@@ -62,7 +62,9 @@ class StudyNetwork:
         for one in host.interfaces:
             here = {each.node: each.ip for each in host.addresses if each.interface is one}
             own = here.pop(host.node)
-            yield Interface(one.port, one.device, own, one.peer, False, here)
+            # The zone `zone1` of the host `a` is the node `a.zone1`.
+            zones = {name.removeprefix(f"{host.node}."): ip for name, ip in here.items()}
+            yield Interface(one.port, one.device, own, one.peer, False, zones)
 
     @contextmanager
     def made(self, children: Children) -> Iterator[None]:

@@ -2,6 +2,7 @@
 //! commands. It also ends the process when the controller has gone away.
 
 use std::collections::VecDeque;
+use std::io::{self, Write};
 use std::mem;
 use std::os::fd::AsFd;
 use std::process;
@@ -196,7 +197,8 @@ impl Control {
     }
 
     fn end(&self, why: &str) -> ! {
-        eprintln!("netstudy-engine: {why}");
+        // Not by eprintln!, which panics if the reader has gone away.
+        let _ = writeln!(io::stderr(), "netstudy-engine: {why}");
         self.output.write_last(&AgentRecord::Error { message: why.to_owned() });
         process::exit(ENDED_EARLY)
     }

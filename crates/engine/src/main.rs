@@ -11,7 +11,7 @@ mod version;
 mod writer;
 
 use std::fmt::Display;
-use std::io;
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
@@ -96,7 +96,8 @@ fn ended<F: Display>(result: Result<(), F>, exit_code: fn(&F) -> u8) -> ExitCode
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("netstudy-engine: {failure}");
+            // Not by eprintln!, which panics if the reader has gone away.
+            let _ = writeln!(io::stderr(), "netstudy-engine: {failure}");
             ExitCode::from(exit_code(&failure))
         }
     }

@@ -48,7 +48,11 @@ struct Phase {
     bytes_sent: Vec<u64>,
 }
 
-fn plan(node: &str, connections: Vec<ConnectionPlan>, workload: AgentWorkload) -> AgentPlan {
+pub(crate) fn plan(
+    node: &str,
+    connections: Vec<ConnectionPlan>,
+    workload: AgentWorkload,
+) -> AgentPlan {
     AgentPlan {
         schema: AgentSchema::V2,
         run: "0123456789ab".to_owned(),

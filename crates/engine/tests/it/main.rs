@@ -2,5 +2,8 @@
 //! CPUs for a while, which would make agents late.
 
 mod agent;
+mod host;
+#[path = "../../../probe/tests/it/isolated.rs"]
+mod isolated;
 mod process;
 mod switch;

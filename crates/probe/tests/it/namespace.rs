@@ -1,9 +1,8 @@
 //! Counters of a separate namespace, where nobody else sends: they show exactly the actions of the
 //! tests.
 
-use std::io::{ErrorKind, Write};
+use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
-use std::process::Command;
 use std::thread;
 use std::time::Duration;
 

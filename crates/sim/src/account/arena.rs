@@ -65,6 +65,8 @@ pub(crate) struct Arena {
     renamed: Vec<NodeId>,
     /// Nodes are removed when there are this many.
     full: usize,
+    /// No node that ends later was removed.
+    complete_from: Time,
 }
 
 impl Arena {
@@ -76,7 +78,7 @@ impl Arena {
             to: Time::ZERO,
             what: What::Because(Reason::Own, None),
         };
-        Self { nodes: vec![before], renamed: Vec::new(), full: FULL }
+        Self { nodes: vec![before], renamed: Vec::new(), full: FULL, complete_from: Time::ZERO }
     }
 
     pub(crate) fn push(&mut self, node: Node) -> NodeId {
@@ -88,6 +90,11 @@ impl Arena {
     #[inline]
     pub(crate) fn get(&self, id: NodeId) -> &Node {
         &self.nodes[id.0 as usize]
+    }
+
+    /// The time from which on the arena has all nodes: a path leads back to it without a gap.
+    pub(crate) const fn complete_from(&self) -> Time {
+        self.complete_from
     }
 
     pub(crate) const fn is_full(&self) -> bool {
@@ -102,6 +109,7 @@ impl Arena {
         horizon: Time,
         held: impl Iterator<Item = &'a mut NodeId>,
     ) {
+        self.complete_from = self.complete_from.max(horizon);
         let held: Vec<_> = held.collect();
         // First a mark at each node that stays anyway, then the new number of each node that stays.
         self.renamed.clear();

@@ -29,7 +29,9 @@ pub(crate) struct EndState {
     pub(crate) departures: VecDeque<(Time, NodeId)>,
     /// Stream offset up to which data was sent.
     sent_to: u64,
-    /// The last arrival that ended an interval of a stream; none: no interval has begun.
+    /// The first arrival of data of a stream while it was measured.
+    pub(crate) measured_from: Option<Time>,
+    /// Start of the interval of a stream that is under way; none: no interval has begun.
     pub(crate) interval_from: Option<Time>,
 }
 

@@ -18,6 +18,8 @@ mod arena;
 mod ends;
 mod frames;
 #[cfg(test)]
+mod memory_tests;
+#[cfg(test)]
 mod random_tests;
 mod record;
 mod stepped;
@@ -216,9 +218,13 @@ impl Trace {
         if self.units.kind != UnitKind::Interval || !is_payload {
             return;
         }
+        let now = self.arena.get(self.event).to;
+        let state = &mut self.ends[end.index()];
+        // Nodes are kept from here on, so that the path of data which is sent from now on is known
+        // when the data arrive.
+        state.measured_from.get_or_insert(now);
         let Some(sent) = sending(&self.arena, self.event) else { return };
         let at = self.arena.get(sent).to;
-        let state = &mut self.ends[end.index()];
         let from = *state.interval_from.get_or_insert(at);
         if at < from + INTERVAL {
             return;
@@ -264,7 +270,7 @@ impl Trace {
         let Self {
             arena, packets, wires, receivers, ends, hosts, jobs, host_work, at_stages, ..
         } = self;
-        let intervals = ends.iter().filter_map(|end| end.interval_from).min();
+        let intervals = ends.iter().filter_map(|end| end.interval_from.or(end.measured_from)).min();
         let horizon = intervals.map_or(horizon, |from| from.min(horizon));
         let mut held = vec![&mut self.event, &mut self.arriving, &mut self.packet];
         held.extend(&mut self.handled);

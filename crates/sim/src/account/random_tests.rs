@@ -98,7 +98,7 @@ fn add_stations(run: &mut Run, draw: &Draw) {
     }
 }
 
-fn timed(run: &mut Run, warmup_ms: u64, measure_ms: u64) {
+pub(super) fn timed(run: &mut Run, warmup_ms: u64, measure_ms: u64) {
     let phase = |kind, ms| Phase { kind, until: Some(Until::Time { ns: ms * MS }) };
     run.phases = vec![phase(PhaseKind::WarmUp, warmup_ms), phase(PhaseKind::Measure, measure_ms)];
 }
@@ -268,7 +268,7 @@ fn any_run() -> impl Strategy<Value = Run> {
 }
 
 /// The record of a run by events, with a trace or without.
-fn made(run: &Run, trace: bool, all_steps: bool) -> RunRecord {
+pub(super) fn made(run: &Run, trace: bool, all_steps: bool) -> RunRecord {
     let run = Run { trace, ..run.clone() };
     let manner = Manner { mode: Some(Mode::PerHop), all_steps, sends_ahead: true, tracer: () };
     carry_out(&run, manner, &mut Silent).expect("it can be carried out")

@@ -77,13 +77,14 @@ pub(crate) struct Broken {
     pub(crate) node: NodeId,
 }
 
-/// The node of the sending of the data whose arrival is `arrival`; none if it is not kept.
+/// The node of the sending of the data whose arrival is `arrival`; none if nodes since then were
+/// removed. The node itself may be kept nevertheless: that of a packet that waits to be sent.
 pub(crate) fn sending(arena: &Arena, arrival: NodeId) -> Option<NodeId> {
     let mut id = arrival;
     while id != NodeId::BEFORE {
         let node = arena.get(id);
         if let What::Because(_, Some(_)) = node.what {
-            return Some(id);
+            return (node.to >= arena.complete_from()).then_some(id);
         }
         id = node.parent;
     }

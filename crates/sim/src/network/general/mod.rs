@@ -208,7 +208,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
             // If a switch could not make a step during a pause, the time of this step may be in the
             // past.
             self.now = self.now.max(timer.min(event).min(read));
-            if O::ACCOUNTS && self.tracer.trace().is_full() {
+            // A unit that has just ended is not under way, but its account is due now.
+            if O::ACCOUNTS && timer > self.now && self.tracer.trace().is_full() {
                 let oldest = hosts.working_since().min(self.now);
                 self.tracer.trace().forget(oldest);
             }

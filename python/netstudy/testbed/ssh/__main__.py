@@ -16,10 +16,12 @@ def main() -> int:
     """Run the plan on standard input."""
     parser = argparse.ArgumentParser(prog="python -m netstudy.testbed.ssh")
     parser.add_argument("--inventory", required=True, help="text of the inventory")
+    parser.add_argument("--file", required=True, help="file of the inventory, for messages")
     parser.add_argument("--captures", type=Path, help="folder for the output of the processes")
     asked = parser.parse_args()
     try:
-        asyncio.run(supervise(parse_inventory(asked.inventory, "inventory"), asked.captures))
+        inventory = parse_inventory(asked.inventory, asked.file)
+        asyncio.run(supervise(inventory, asked.file, asked.captures))
     except NetstudyError as error:
         print(error, file=sys.stderr)
         return TestbedError.exit_code  # plan and inventory were already checked

@@ -13,7 +13,7 @@ from typing import Final
 from netstudy.errors import TestbedError
 from netstudy.inventory import Inventory
 from netstudy.testbed.real.place import PlaceGoneError
-from netstudy.testbed.ssh.hosts import open_hosts
+from netstudy.testbed.ssh.hosts import OpenHost, open_hosts
 from netstudy.testbed.ssh.session import HostSession
 
 _PATIENCE_S: Final = 60.0
@@ -25,9 +25,14 @@ _PAUSE_S: Final = 2.0
 class Member:
     """A host with a session, and what is known of it."""
 
-    session: HostSession
+    opened: OpenHost
     devices: Mapping[IPv4Address, str]
     """Address -> the interface that has it."""
+
+    @property
+    def session(self) -> HostSession:
+        """The session."""
+        return self.opened.session
 
 
 @dataclass
@@ -44,7 +49,7 @@ class HostPool:
         cannot be used."""
         opened = await self.stack.enter_async_context(open_hosts(self.inventory, names))
         for name, host in opened.items():
-            self.members[name] = await _known(host.session)
+            self.members[name] = await _known(host)
 
     async def ready(self, names: Iterable[str]) -> dict[str, Member]:
         """The sessions of some hosts; sessions that are over are opened again. Raises
@@ -62,14 +67,14 @@ class HostPool:
         return {name: self.members[name] for name in wanted}
 
 
-async def _known(session: HostSession) -> Member:
+async def _known(opened: OpenHost) -> Member:
     devices = {
         IPv4Address(ip_interface(address).ip): one.device
-        for one in await session.interfaces()
+        for one in await opened.session.interfaces()
         for address in one.addresses
         if ip_interface(address).version == 4
     }
-    return Member(session, devices)
+    return Member(opened, devices)
 
 
 @asynccontextmanager

@@ -49,21 +49,29 @@ class HostAspect:
 async def aspects(inventory: Inventory, needs: Needs, file: str) -> list[HostAspect]:
     """Every aspect of the hosts and paths in `needs`, also if some hosts cannot be used. `file` is
     the inventory's."""
-    found: list[HostAspect] = []
     async with open_each(inventory, needs.hosts) as opened:
-        hosts = {name: one for name, one in opened.items() if isinstance(one, OpenHost)}
-        seen = await look([one.session for one in hosts.values()])
-        by_host = {**opened, **dict(zip(hosts, seen, strict=True))}
-        looked: dict[str, Looked] = {}
-        for name, one in by_host.items():
-            if isinstance(one, TestbedError):
-                said = str(one).removeprefix(f"{name}: ")
-                found.append(HostAspect(name, "session", False, said))
-            elif isinstance(one, Looked):
-                looked[name] = one
-                found += host_aspects(hosts[name], one, inventory, needs, file)
-        paths = await look_at_paths(hosts, looked, needs, inventory)
-        found += [aspect for path in paths for aspect in path_aspects(path, needs)]
+        return await aspects_of(opened, inventory, needs, file)
+
+
+async def aspects_of(
+    opened: Mapping[str, OpenHost | TestbedError], inventory: Inventory, needs: Needs, file: str
+) -> list[HostAspect]:
+    """Every aspect of hosts whose sessions are open, and of the paths between them. The error of a
+    host that has none is an aspect too."""
+    found: list[HostAspect] = []
+    hosts = {name: one for name, one in opened.items() if isinstance(one, OpenHost)}
+    seen = await look([one.session for one in hosts.values()])
+    by_host = {**opened, **dict(zip(hosts, seen, strict=True))}
+    looked: dict[str, Looked] = {}
+    for name, one in by_host.items():
+        if isinstance(one, TestbedError):
+            said = str(one).removeprefix(f"{name}: ")
+            found.append(HostAspect(name, "session", False, said))
+        elif isinstance(one, Looked):
+            looked[name] = one
+            found += host_aspects(hosts[name], one, inventory, needs, file)
+    paths = await look_at_paths(hosts, looked, needs, inventory)
+    found += [aspect for path in paths for aspect in path_aspects(path, needs)]
     return found
 
 

@@ -6,23 +6,33 @@ import sys
 from pathlib import Path
 
 from netstudy import wire
+from netstudy.errors import TestbedError
 from netstudy.inventory import Inventory
 from netstudy.study.vocabulary import HOSTS
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.real import supervise as real
 from netstudy.testbed.real.setting import SILENCE_S
-from netstudy.testbed.ssh.assignment import assign
+from netstudy.testbed.ssh.needs import Needs, needs_of_runs
 from netstudy.testbed.ssh.place import HostsPlace
-from netstudy.testbed.ssh.pool import host_pool
+from netstudy.testbed.ssh.pool import HostPool, host_pool
+from netstudy.testbed.ssh.readiness import aspects_of, missing
 
 
-async def supervise(inventory: Inventory, captures: Path | None) -> None:
+async def supervise(inventory: Inventory, file: str, captures: Path | None) -> None:
     """Read the plan, log in to its hosts, execute its runs one after the other, write their
-    records. Raises TestbedError if a host cannot be used."""
+    records. `file` is the inventory's, for messages. Raises TestbedError if a host cannot be used,
+    or if hosts lack something that the plan needs."""
     plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
-    networks = {repr(run.network): run.network for run in plan.runs}.values()
-    names = {host for network in networks for host in assign(network, inventory).hosts.values()}
-    async with host_pool(inventory, sorted(names)) as pool:
+    needs = needs_of_runs(plan.runs, inventory)
+    async with host_pool(inventory, needs.hosts) as pool:
+        await _check(pool, needs, file)
         version = engine_version(find_engine()).split()[1]
         real.write(wire.EngineRecord(version=version, testbed=HOSTS))
         await real.supervise(plan, lambda run: HostsPlace(run, pool), captures, SILENCE_S)
+
+
+async def _check(pool: HostPool, needs: Needs, file: str) -> None:
+    """Raises TestbedError with everything that is missing on the hosts and between them."""
+    opened = {name: member.opened for name, member in pool.members.items()}
+    if said := missing(await aspects_of(opened, pool.inventory, needs, file)):
+        raise TestbedError("\n".join(said))

@@ -69,7 +69,8 @@ class Hosts:
         captures: Path | None = None,
     ) -> None:
         """See Testbed.run."""
-        module = [sys.executable, "-m", _SUPERVISOR, f"--inventory={self.copy.text}"]
+        said = (f"--inventory={self.copy.text}", f"--file={self.copy.path}")
+        module = [sys.executable, "-m", _SUPERVISOR, *said]
         if captures is not None:
             module.append(f"--captures={captures.absolute()}")
         run_engine(module, plan, on_record)

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from netstudy.store.nodes import NodeEnvironment
 from netstudy.testbed.real.application import RunApplication
+from netstudy.testbed.real.clocks import Clocks
 from netstudy.testbed.real.evidence import SwitchEvidence
 from netstudy.testbed.real.processes import NodeProcess, RecordT, RunProcesses
 from netstudy.testbed.real.snmp_wire import Community
@@ -49,7 +50,7 @@ class SnmpAgent:
 
 @dataclass(frozen=True)
 class Watched:
-    """What a place's own instruments have seen of the measuring phase; see Evidence."""
+    """Readings of a place's own instruments in the measuring phase; see Evidence."""
 
     recordings: tuple[Recording, ...] = ()
     hardware: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -90,7 +91,7 @@ class Place(Protocol):
 
     @property
     def departures(self) -> Sequence[str]:
-        """What differs from the plan here, a sentence each."""
+        """Differences from the plan, one sentence each."""
         ...
 
     @property
@@ -102,6 +103,17 @@ class Place(Protocol):
     def names(self) -> Mapping[str, str]:
         """IP address -> the host or zone that has it, for messages of agents, which know only
         addresses."""
+        ...
+
+    @property
+    def clocks(self) -> Clocks:
+        """The clocks of all nodes, as far as `compare_clocks` has compared them."""
+        ...
+
+    @property
+    def machines(self) -> Mapping[str, str]:
+        """Host or zone -> the machine that it runs on. Where each host is a machine, both have the
+        same name."""
         ...
 
     @property
@@ -140,6 +152,10 @@ class Place(Protocol):
         """Make the hosts ready for the run's processes, which all end before the block does. Raises
         NodeError or TestbedError."""
         ...
+
+    async def compare_clocks(self) -> None:
+        """Compare the clocks of all hosts. Called before the run, at the edges of its phases, and
+        after it, while nothing else is sent. Raises NodeError."""
 
     async def start(
         self,

@@ -8,6 +8,10 @@ from collections.abc import Iterator
 import pytest
 
 from netstudy import wire
+from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.samples import RunSample
+from netstudy.analysis.workloads.transfer import TIMES
+from netstudy.study.vocabulary import split_metric
 from netstudy.testbed.real.assemble import run_record
 from netstudy.testbed.real.clocks import NoBoundError
 from netstudy.testbed.real.conduct import carry_out
@@ -141,3 +145,32 @@ def test_without_a_bound_an_incast_has_no_account_of_time() -> None:
 def test_without_a_bound_clients_with_two_clocks_have_no_common_phase() -> None:
     with pytest.raises(NoBoundError, match="was not compared with another one"):
         apart("transfer", is_compared=False)
+
+
+@pytest.mark.parametrize(
+    "metric",
+    ["machine.cpu_pct", "machine.busiest_cpu_pct", "client.cpu_pct", "client.network_mbps"],
+)
+def test_metrics_of_several_machines_are_close_to_those_of_one(metric: str) -> None:
+    """Each machine counts what the one machine counted, at nearly the same times."""
+    planned = Golden.stored("transfer").run
+    name = split_metric(metric)
+
+    def value(record: wire.RunRecord) -> float:
+        found = node_metric(name).reading.estimate([RunSample(planned, record)])
+        assert found is not None
+        return found.value
+
+    assert value(apart("transfer")) == pytest.approx(value(together("transfer")), rel=0.1)
+
+
+def test_transfers_of_several_clocks_stay_in_the_order_of_the_record() -> None:
+    planned = Golden.stored("transfer").run
+    assert TIMES.values is not None
+    found, known = (
+        TIMES.values(RunSample(planned, record))
+        for record in (apart("transfer"), together("transfer"))
+    )
+    assert found is not None
+    assert known is not None
+    assert list(found) == list(known)

@@ -25,7 +25,7 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.place import RunSwitch
+from netstudy.testbed.real.place import NoSwitch, RunSwitch
 from netstudy.testbed.real.processes import (
     NodeProcess,
     RunProcesses,
@@ -144,19 +144,6 @@ class KernelQueues:
     async def stop(self) -> SwitchEvidence:
         """See RunSwitch.stop."""
         return KernelSwitch(self._snapshots)
-
-
-class NoSwitch:
-    """No switch, as a RunSwitch: the kernel carries every link from host to host."""
-
-    process = None
-
-    async def snapshot(self, name: str) -> None:
-        """See RunSwitch.snapshot: there is nothing to read."""
-
-    async def stop(self) -> SwitchEvidence:
-        """See RunSwitch.stop."""
-        return KernelSwitch({})
 
 
 def _is_leaf(queue: Mapping[str, Any]) -> bool:

@@ -108,8 +108,8 @@ async def carry_out(
                 before = _prepared(application, setting.run, course)
                 await _unless_one_ends(before, list(application.processes))
             port = application.port if application else None
+            await place.compare_clocks()  # clients begin to send as soon as they are started
             agents = await _start_agents(setting, token, processes, port)
-            await place.compare_clocks()
             under_way = UnderWay(setting.run)
             crew = _Crew(
                 setting, processes, switch, agents, pollers, application, under_way, course
@@ -283,9 +283,9 @@ async def _poll_on(crew: _Crew) -> None:
 async def _edge(crew: _Crew, name: str) -> None:
     """Read the counters of all processes, while nothing is in flight."""
     crew.course.edges.append(name)
-    await crew.setting.place.compare_clocks()
     for poller in crew.pollers:
         await poller.snapshot(name)
+    await crew.setting.place.compare_clocks()  # pollers are silent now
     for agent in crew.agents.values():
         await agent.send(agent_wire.SnapshotCommand(name=name))
     await crew.switch.snapshot(name)

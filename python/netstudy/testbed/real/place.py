@@ -13,7 +13,7 @@ from pydantic import TypeAdapter
 from netstudy.store.nodes import NodeEnvironment
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.clocks import Clocks
-from netstudy.testbed.real.evidence import SwitchEvidence
+from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence
 from netstudy.testbed.real.processes import NodeProcess, RecordT, RunProcesses
 from netstudy.testbed.real.snmp_wire import Community
 from netstudy.testbed.real.sysstat import Recording
@@ -81,6 +81,20 @@ class RunSwitch(Protocol):
         ...
 
 
+class NoSwitch:
+    """No program of the run is a switch: the kernel carries every link from host to host, or the
+    network is not the run's own. A RunSwitch."""
+
+    process = None
+
+    async def snapshot(self, name: str) -> None:
+        """See RunSwitch.snapshot: there is nothing to read."""
+
+    async def stop(self) -> SwitchEvidence:
+        """See RunSwitch.stop."""
+        return KernelSwitch({})
+
+
 class Place(Protocol):
     """The hosts of a run."""
 
@@ -107,7 +121,9 @@ class Place(Protocol):
 
     @property
     def clocks(self) -> Clocks:
-        """The clocks of all nodes, as far as `compare_clocks` has compared them."""
+        """The clocks of all nodes, as far as `compare_clocks` has compared them. The clock of a host is
+        named after the host or after its machine; that of a switch is the clock of whoever reads
+        the switch."""
         ...
 
     @property

@@ -1498,6 +1498,21 @@ class RecordNode(Wire):
     itself."""
 
 
+class ClockBounds(Wire):
+    """Bounds of a clock's times, compared with the clock of the run's first client."""
+
+    offset_low_ns: int
+    """Bounds of the clock's time less that of the first client's clock, at the start of the
+    measuring phase."""
+    offset_high_ns: int
+    drift_low_ppm: float
+    """Bounds of the mean rate at which the offset grows over the run, in parts per million."""
+    drift_high_ppm: float
+    uncertainty_ns: int
+    """Half the widest bounds of a time in the measuring phase, as a time of the first client's
+    clock."""
+
+
 class Edge(Wire):
     """The start or the end of a phase: an instant at which the counters of all nodes are read."""
 
@@ -1633,6 +1648,9 @@ class RunRecord(Wire):
     """Comparisons between the counts of independent instruments."""
     environment: dict[str, str] = Field(default_factory=dict)
     """Properties of the machine, such as `kernel` and `testbed`; empty for the simulator."""
+    clocks: dict[str, ClockBounds] = Field(default_factory=dict, exclude_if=lambda told: not told)
+    """Clock -> its bounds, for each clock but that of the first client; absent if all nodes have
+    the same clock. A clock whose times could not be compared is missing."""
     scaled_by: str | None = None
     """Factor by which all link rates of the study were multiplied, such as `1/20`; None: they were
     not changed."""

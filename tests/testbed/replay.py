@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from pydantic import TypeAdapter
 
@@ -60,7 +61,7 @@ class Replay(NamespacePlace):
     golden: Golden | None = None
 
     @classmethod
-    def of(cls, golden: Golden) -> Replay:
+    def of(cls, golden: Golden) -> Self:
         run = golden.run
         plan = layout(run.network, switching="user-space", polled=polled_switches(run))
         return cls(Resources(run, plan, Path(), CpuPinning(None, None)), MODERN, golden=golden)

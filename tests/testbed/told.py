@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from netstudy import wire
 from netstudy.testbed.real.agent_specs import AgentSpec, agent_specs
+from netstudy.testbed.real.clocks import Clocks
 from netstudy.testbed.real.evidence import (
     AgentEvidence,
     Evidence,
@@ -66,6 +67,8 @@ def evidence(
         edges=EDGES,
         phases=(phase,),
         tick_ns=4_000_000,
+        clocks=Clocks({node.name: "machine" for node in run.network.nodes}),
+        machines={node.name: "machine" for node in run.network.nodes},
     )
 
 

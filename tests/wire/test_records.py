@@ -37,6 +37,7 @@ def test_a_run_of_real_machines_says_what_it_was_made_on_and_how_far_it_can_be_t
     ]
     assert real.limits[2].value is None
     assert real.reconciliation[1].explained == "1 tail loss probe"
+    assert real.clocks["CLOCK_MONOTONIC of another machine"].offset_high_ns == 1_000_000_038_000
     assert real.scaled_by == "1/20"
 
 
@@ -45,6 +46,7 @@ def test_a_run_of_the_simulator_needs_none_of_it() -> None:
     assert isinstance(failed, wire.RunRecord)
     assert (failed.limits, failed.reconciliation, failed.environment) == ((), (), {})
     assert failed.scaled_by is None
+    assert '"clocks"' not in wire.to_json(failed)
 
 
 def test_counters_grow_between_the_edges_of_the_measuring_phase() -> None:

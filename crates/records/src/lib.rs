@@ -42,9 +42,10 @@ pub use plan::{
     SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until, Workload, Zone,
 };
 pub use record::{
-    Check, ConnectionSamples, Edge, IterationSamples, Latency, Mode, Modelled, PhaseTimes,
-    Readings, Reconciliation, Record, RecordNode, RecordSchema, RequestHistogram, RunRecord,
-    RunUnderWay, Samples, SecondSamples, Series, Status, TestbedLimit, Times, TransferSamples,
+    Check, ClockBounds, ConnectionSamples, Edge, IterationSamples, Latency, Mode, Modelled,
+    PhaseTimes, Readings, Reconciliation, Record, RecordNode, RecordSchema, RequestHistogram,
+    RunRecord, RunUnderWay, Samples, SecondSamples, Series, Status, TestbedLimit, Times,
+    TransferSamples,
 };
 pub use secret::Secret;
 pub use snmp_plan::{

@@ -134,6 +134,22 @@ pub struct RecordNode {
     pub read_at_ns: Option<Vec<u64>>,
 }
 
+/// Bounds of a clock's times, compared with the clock of the run's first client.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ClockBounds {
+    /// Lower bound of the clock's time less that of the first client's clock, at the start of the
+    /// measuring phase.
+    pub offset_low_ns: i64,
+    /// Upper bound of the same.
+    pub offset_high_ns: i64,
+    /// Lower bound of the mean rate at which the offset grows over the run, in parts per million.
+    pub drift_low_ppm: f64,
+    /// Upper bound of the same.
+    pub drift_high_ppm: f64,
+    /// Half the widest bounds of a time in the measuring phase.
+    pub uncertainty_ns: u64,
+}
+
 /// A capacity of a host that the simulator can model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -478,6 +494,9 @@ pub struct RunRecord {
     /// The machines of the run; empty for the simulator.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
+    /// Bounds of each clock but that of the first client; empty if all nodes have the same clock.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub clocks: BTreeMap<String, ClockBounds>,
     /// Factor by which all link rates of the study were multiplied, such as `1/20`; none: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,

@@ -87,6 +87,7 @@ fn empty(run: &records::Run) -> RunRecord {
         limits: Vec::new(),
         reconciliation: Vec::new(),
         environment: BTreeMap::new(),
+        clocks: BTreeMap::new(),
         scaled_by: None,
         published: BTreeMap::new(),
         published_rounding: BTreeMap::new(),

@@ -33,8 +33,9 @@ fn a_run_of_real_machines_says_what_it_was_made_on_and_how_far_it_can_be_trusted
     assert_eq!(real.ports["switch"]["server-2"]["frames_dropped"], [Some(0), Some(0), None]);
     assert_eq!(real.reconciliation[1].explained.as_deref(), Some("1 tail loss probe"));
     assert_eq!(real.environment["testbed"], "netns");
+    assert_eq!(real.clocks["CLOCK_MONOTONIC of another machine"].offset_high_ns, 1_000_000_038_000);
     assert_eq!(real.scaled_by.as_deref(), Some("1/20"));
-    assert!(failed.limits.is_empty() && failed.scaled_by.is_none());
+    assert!(failed.limits.is_empty() && failed.clocks.is_empty() && failed.scaled_by.is_none());
 }
 
 #[test]

@@ -17,7 +17,6 @@ from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
 from netstudy.plan.workloads import planned_of
 from netstudy.plan.workloads.base import Permit
-from netstudy.study.vocabulary import MACHINE
 from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
 
 DISCONTINUITIES = "discontinuities"
@@ -84,7 +83,7 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
     one entry for each run. All runs must have the same network. Growth is NaN for a run that lacks
     the counter. None if a run has no readings at the start or end, or if the number of CPUs differs
     between runs."""
-    seconds = [_between_edges(run, place.node, phase) for run in runs]
+    seconds = [_between_edges(run, place, phase) for run in runs]
     cpus = {_cpus(run, place.node) for run in runs}
     if not all(seconds) or len(cpus) > 1:
         return None
@@ -131,16 +130,16 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
     return run.kept((_edges, phase), lambda: run.record.edges_of(phase))
 
 
-def _between_edges(run: RunSample, node: str, phase: PhaseKind) -> float | None:
-    """Time during which the counters of a node grew in a phase. Counters of the whole machine never
+def _between_edges(run: RunSample, place: Place, phase: PhaseKind) -> float | None:
+    """Time during which the counters of a place grew in a phase. Counters of a whole machine never
     stop, so for them it is the time between the readings at the start and end."""
     start, end = _edges(run, phase)
     if start is None or end is None:
         return None
     in_flight_ns = _in_flight_ns(run, phase)
-    if in_flight_ns is not None and node != MACHINE:
+    if in_flight_ns is not None and not place.is_machine:
         return in_flight_ns / NS_PER_S
-    known = run.record.nodes.get(node)
+    known = run.record.nodes.get(place.node)
     read_at = None if known is None else known.read_at_ns
     at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
     return (at[end] - at[start]) / NS_PER_S

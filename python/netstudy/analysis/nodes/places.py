@@ -30,13 +30,15 @@ class Place:
     lines: tuple[Line, ...]
     are_all: bool
     """Whether `lines` are all ports of the node, so that counters of the whole node apply."""
+    is_machine: bool = False
+    """Whether the counters to read are those of the node's machine."""
 
 
 def places(network: Network, scope: Scope) -> list[Place]:
     """The nodes of a scope. If the scope names a neighbour, only their ports towards it, without
     nodes that have no such port."""
     if scope.node == MACHINE:
-        return [Place(MACHINE, (), are_all=True)]
+        return [Place(MACHINE, (), are_all=True, is_machine=True)]
     if scope.node == LINK:
         return [Place(port.node, (line,), are_all=False) for port, line in _each_end(network)]
     found = (_place(network, node, scope.towards) for node in _nodes(network, scope.node))

@@ -25,17 +25,20 @@ from netstudy.testbed.netns.unsupported import notes_on_run
 from netstudy.testbed.netns.watch import NamespaceWatch
 from netstudy.testbed.real import snmp_wire
 from netstudy.testbed.real.application import RunApplication
+from netstudy.testbed.real.clocks import Clocks
 from netstudy.testbed.real.place import EndpointAddress, Program, RunSwitch, SnmpAgent
 from netstudy.testbed.real.processes import NodeProcess, RecordT, RunProcesses, local_channel
 from netstudy.testbed.real.wire import SocketOptions
 from netstudy.wire_model import Wire
 
 _SNMP_PORT = 161
+_MACHINE = "machine"
+"""The name of the machine in records, and of its clock."""
 
 
 @dataclass(frozen=True)
 class Keeping:
-    """What is recorded of the environment of nodes, apart from their own namespaces."""
+    """Properties that all nodes share, for the record of their environments."""
 
     machine: Machine
     of_all: tuple[Tuning, ...]
@@ -74,6 +77,19 @@ class NamespacePlace:
     def names(self) -> Mapping[str, str]:
         """See Place.names."""
         return {one.ip: one.node for one in self.resources.layout.addresses}
+
+    @property
+    def clocks(self) -> Clocks:
+        """See Place.clocks."""
+        return Clocks({one.name: _MACHINE for one in self.resources.run.network.nodes})
+
+    @property
+    def machines(self) -> Mapping[str, str]:
+        """See Place.machines."""
+        return {one.name: _MACHINE for one in self.resources.run.network.nodes}
+
+    async def compare_clocks(self) -> None:
+        """See Place.compare_clocks: there is one."""
 
     @property
     def cpus(self) -> Mapping[str, float]:

@@ -25,8 +25,7 @@ from netstudy.testbed.real.evidence import (
     SwitchEvidence,
     UserSpaceSwitches,
 )
-from netstudy.testbed.real.no_switch import NoSwitch
-from netstudy.testbed.real.place import RunSwitch
+from netstudy.testbed.real.place import NoSwitch, RunSwitch
 from netstudy.testbed.real.processes import (
     NodeProcess,
     RunProcesses,

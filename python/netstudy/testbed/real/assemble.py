@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from netstudy import wire
 from netstudy.testbed.real.accounts.account import time_bounds
-from netstudy.testbed.real.counters import machine_growth, port_readings, readings
+from netstudy.testbed.real.clocks import NoBoundError
+from netstudy.testbed.real.counters import each_machine, port_readings, readings
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import limits
 from netstudy.testbed.real.laws import below_line_rate, conserved
@@ -45,6 +47,7 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
         limits=_limits(evidence, checks),
         reconciliation=reconciliation(evidence),
         environment=environment,
+        clocks=_clock_bounds(evidence),
     )
 
 
@@ -76,7 +79,7 @@ def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, 
 
 
 def _nodes(evidence: Evidence) -> dict[str, wire.RecordNode]:
-    """Every node with its clock, which is the machine's clock for all nodes here."""
+    """Every node with its clock."""
     of_switches = [evidence.switch.readings(edge) for edge in evidence.edges]
     found = {}
     for node in evidence.run.network.nodes:
@@ -85,15 +88,37 @@ def _nodes(evidence: Evidence) -> dict[str, wire.RecordNode]:
         if agent is not None:
             read_at_ns = tuple(agent.snapshots[edge].at_ns for edge in evidence.edges)
         elif isinstance(node, wire.Switch):
-            read_at_ns = tuple(one.at_ns for one in of_switches if one) or None
+            read_at_ns = tuple(one.at_ns for one in of_switches if one) or _polled_at(
+                node.name, evidence
+            )
         found[node.name] = wire.RecordNode(
             kind=node.kind,
             group=node.name if isinstance(node, wire.Switch) else node.group,
-            clock=evidence.machine,
+            clock=evidence.clocks.domains[node.name],
             cpus=evidence.cpus.get(node.name),
             read_at_ns=read_at_ns,
         )
     return found
+
+
+def _clock_bounds(evidence: Evidence) -> dict[str, wire.ClockBounds]:
+    """The bounds of each clock that was compared with that of the first client."""
+    first = evidence.domain(evidence.clients[0])
+    span_ns = (evidence.measure.start_ns, evidence.measure.end_ns)
+    found = {}
+    for domain in dict.fromkeys(evidence.clocks.domains.values()):
+        if domain != first:
+            with suppress(NoBoundError):
+                found[domain] = evidence.clocks.bounds(domain, first, span_ns)
+    return found
+
+
+def _polled_at(switch: str, evidence: Evidence) -> tuple[int, ...] | None:
+    """When a switch that only SNMP reads was polled at the starts and ends of phases."""
+    for polls in evidence.polls:
+        if polls.switch == switch and evidence.is_by_its_clock(polls):
+            return tuple(polls.edges[edge] for edge in evidence.edges)
+    return None
 
 
 def _edges(evidence: Evidence) -> Iterator[wire.Edge]:
@@ -109,8 +134,12 @@ def _checks(evidence: Evidence) -> Iterator[Check]:
     yield from conserved(evidence)
     if evidence.switch.clock is not None:
         yield _kept_up(evidence.switch.clock)
-    dropped = machine_growth(evidence).get("softnet_dropped")
-    if dropped is not None:
+    dropped = {
+        machine: grown["softnet_dropped"]
+        for machine, grown in each_machine(evidence)
+        if "softnet_dropped" in grown
+    }
+    if dropped:
         yield _none_vanished(dropped)
 
 
@@ -124,9 +153,12 @@ def _kept_up(clock: SwitchClock) -> Check:
     )
 
 
-def _none_vanished(dropped: int) -> Check:
+def _none_vanished(dropped: Mapping[str, int]) -> Check:
+    total = sum(dropped.values())
+    where = [f"{count} at {machine}" for machine, count in dropped.items() if count]
+    each = f": {', '.join(where)}" if where and len(dropped) > 1 else ""
     return Check(
         law=_NONE_VANISHES,
-        holds=dropped == 0,
-        detail=f"{dropped} dropped by CPUs' backlog queues (/proc/net/softnet_stat)",
+        holds=total == 0,
+        detail=f"{total} dropped by CPUs' backlog queues (/proc/net/softnet_stat){each}",
     )

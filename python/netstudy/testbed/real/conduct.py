@@ -17,6 +17,7 @@ from netstudy.testbed.real.agent_plan import agent_plan
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
+from netstudy.testbed.real.phases import Carried, Happened, Paused, phase_times
 from netstudy.testbed.real.place import Place, RunSwitch, Watched
 from netstudy.testbed.real.polling import Poller, pollings
 from netstudy.testbed.real.processes import (
@@ -52,9 +53,7 @@ class _Course:
     """The readings, phases and records of a run so far."""
 
     edges: list[str] = field(default_factory=list)
-    phases: list[wire.PhaseTimes] = field(default_factory=list)
-    quiet_ns: int = 0
-    """Time at which the last traffic of the clients' latest phase had arrived."""
+    phases: list[Happened] = field(default_factory=list)
     snapshots: dict[AgentSpec, dict[str, agent_wire.SnapshotRecord]] = field(default_factory=dict)
     ended: dict[AgentSpec, list[agent_wire.AgentRecord]] = field(default_factory=dict)
     """Phase records of clients that the runner waited for."""
@@ -109,6 +108,7 @@ async def carry_out(
                 before = _prepared(application, setting.run, course)
                 await _unless_one_ends(before, list(application.processes))
             port = application.port if application else None
+            await place.compare_clocks()  # clients begin to send as soon as they are started
             agents = await _start_agents(setting, token, processes, port)
             under_way = UnderWay(setting.run)
             crew = _Crew(
@@ -221,7 +221,7 @@ async def _led(crew: _Crew) -> None:
         await _phase(crew, "idle")
         await _edge(crew, "warm-up-start")
         await _go(crew)
-    await _phase(crew, "warm-up", keep="warm-up" in planned)
+    await _phase(crew, "warm-up", is_planned="warm-up" in planned)
     await _pause(crew, "stop", edge="warm-up-end")
     if crew.application is not None and "reset" in planned:
         await _application_phase(crew.application, "reset", crew.course)
@@ -236,7 +236,7 @@ async def _led(crew: _Crew) -> None:
         await _edge(crew, "cool-down-end")
 
 
-async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) -> None:
+async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, is_planned: bool = True) -> None:
     """Wait until every client has ended a phase and nothing is in flight. The phase itself has no
     time limit; only silence has one."""
     limit_s = crew.setting.time_limits.client_silence_s
@@ -248,30 +248,22 @@ async def _phase(crew: _Crew, name: agent_wire.PhaseName, *, keep: bool = True) 
     ]
     for spec, record in zip(crew.clients, ended, strict=True):
         crew.course.ended.setdefault(spec, []).append(record)
-    if keep:
-        _note(crew, name, min(one.from_ns for one in ended), max(one.to_ns for one in ended))
-    crew.course.quiet_ns = max(one.quiet_ns for one in ended)
+    records = {spec.node: record for spec, record in zip(crew.clients, ended, strict=True)}
+    crew.course.phases.append(Carried(name, records, is_planned=is_planned))
     await asyncio.sleep(_QUIET_S)
 
 
 async def _pause(crew: _Crew, kind: wire.PhaseKind, *, edge: str | None = None) -> None:
-    """Run a phase without traffic, if the plan has it. The phase begins when nothing is in
-    flight."""
+    """Run a phase without traffic, if the plan has it."""
     if not any(phase.kind == kind for phase in crew.setting.run.phases):
         return
     until = crew.setting.run.until(kind)
-    start_ns = crew.course.phases[-1].end_ns if crew.course.phases else 0
     length_ns = until.ns if isinstance(until, wire.UntilTime) else 0
     if length_ns and edge:
         await _edge(crew, edge)
     await _poll_on(crew)
     await asyncio.sleep(length_ns / 1e9)
-    length_ns = max(length_ns, round(1e9 * _QUIET_S))
-    _note(crew, kind, start_ns, max(start_ns, crew.course.quiet_ns) + length_ns)
-
-
-def _note(crew: _Crew, kind: wire.PhaseKind, start_ns: int, end_ns: int) -> None:
-    crew.course.phases.append(wire.PhaseTimes(kind=kind, start_ns=start_ns, end_ns=end_ns))
+    crew.course.phases.append(Paused(kind, max(length_ns, round(1e9 * _QUIET_S))))
 
 
 async def _go(crew: _Crew) -> None:
@@ -293,6 +285,7 @@ async def _edge(crew: _Crew, name: str) -> None:
     crew.course.edges.append(name)
     for poller in crew.pollers:
         await poller.snapshot(name)
+    await crew.setting.place.compare_clocks()  # pollers are silent now
     for agent in crew.agents.values():
         await agent.send(agent_wire.SnapshotCommand(name=name))
     await crew.switch.snapshot(name)
@@ -308,6 +301,9 @@ async def _gathered(crew: _Crew) -> Evidence:
     setting, course = crew.setting, crew.course
     place, watched = setting.place, course.watched
     addresses = {spec: place.address(spec.endpoint) for spec in crew.agents}
+    await place.compare_clocks()
+    clocks = place.clocks
+    first = next(iter(crew.clients)).node
     written = {spec: await _stop(agent) for spec, agent in crew.agents.items()}
     polls = [await poller.stop() for poller in crew.pollers]
     # The switch is stopped after the agents, since it still has to forward their last frames.
@@ -330,7 +326,9 @@ async def _gathered(crew: _Crew) -> Evidence:
         switch=switched,
         polls=tuple(polls),
         edges=tuple(course.edges),
-        phases=tuple(course.phases),
+        phases=phase_times(course.phases, clocks, clocks.domains[first]),
+        clocks=clocks,
+        machines=place.machines,
         tick_ns=place.tick_ns,
         burst_bytes=place.burst_bytes,
         cpus=place.cpus,

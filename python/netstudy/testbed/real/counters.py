@@ -1,14 +1,14 @@
 """Counters of hosts at the start and end of phases, and which port, host or machine each counter
 belongs to.
 
-Counters of CPUs, memory, disks and backlog queues belong to the machine: all namespaces read the
-same files, so these counters must not be added up over hosts. Counters of an interface belong to
-its port, all others to the host.
+Counters of CPUs, memory, disks and backlog queues belong to the machine: all namespaces on it read
+the same files, so these counters must not be added up over hosts. Counters of an interface belong
+to its port, all others to the host.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, Literal
 
 from netstudy import wire
@@ -77,9 +77,15 @@ def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
     return grown
 
 
-def machine_growth(evidence: Evidence) -> dict[str, int]:
-    """Growth of the machine's counters, which are the same at every host."""
-    return growth(next(iter(evidence.hosts.values())), "machine")
+def machine_growth(evidence: Evidence, node: str) -> dict[str, int]:
+    """Growth of the counters of the machine that a host or zone runs on."""
+    return growth(evidence.read_machines[evidence.machines[node]], "machine")
+
+
+def each_machine(evidence: Evidence) -> Iterator[tuple[str, dict[str, int]]]:
+    """Machine, and the growth of its counters."""
+    for machine, agent in evidence.read_machines.items():
+        yield machine, growth(agent, "machine")
 
 
 def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
@@ -92,16 +98,20 @@ def summed(parts: Iterable[Mapping[str, int]]) -> dict[str, int]:
 
 
 def readings(evidence: Evidence) -> dict[str, wire.Readings]:
-    """Host, or the machine that all share -> values of its counters at the start and end of each
-    phase."""
+    """Host or machine -> values of its counters at the start and end of each phase. A host that
+    has the name of its machine has its counters too."""
     found = {
         host: _of_host(host, evidence)
         | _of_hardware(host, evidence)
         | _of_application(host, evidence)
         for host in evidence.hosts
     }
-    first = next(iter(evidence.hosts.values()))
-    return {evidence.machine: _at_edges(first, "machine", evidence), **found}
+    machines = {
+        machine: _at_edges(agent, "machine", evidence)
+        for machine, agent in evidence.read_machines.items()
+    }
+    names = dict.fromkeys((*machines, *found))
+    return {name: {**machines.get(name, {}), **found.get(name, {})} for name in names}
 
 
 def _of_host(host: str, evidence: Evidence) -> wire.Readings:

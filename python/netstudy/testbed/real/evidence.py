@@ -11,6 +11,7 @@ from netstudy import wire
 from netstudy.plan.paths import Routes
 from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs
 from netstudy.testbed.real.application import ApplicationEvidence
+from netstudy.testbed.real.clocks import Bracket, Clocks, Instant
 from netstudy.testbed.real.snmp import Polls
 from netstudy.testbed.real.switch_wire import (
     SwitchClock,
@@ -178,12 +179,14 @@ class Evidence:
     """The phases that took place, in order."""
     tick_ns: int
     """Time between two ticks of the kernels' clocks: the resolution of TCP's timers and times."""
+    clocks: Clocks
+    """The clocks of all nodes; the phases are by that of the first client."""
+    machines: Mapping[str, str]
+    """Host or zone -> the machine that it runs on."""
     polls: tuple[Polls, ...] = ()
     """The pollers' readings by SNMP."""
     burst_bytes: int = 0
     """How many bytes the queue of a link may send at once, above its rate, after it was idle."""
-    machine: str = "machine"
-    """The name of the clock that all nodes share, and of the machine whose counters they share."""
     cpus: Mapping[str, float] = field(default_factory=dict)
     """Host -> number of CPUs that its processes may use."""
     application: ApplicationEvidence | None = None
@@ -253,12 +256,49 @@ class Evidence:
     def counted_ns(self) -> int:
         """The time in which the counters of the measuring phase grow: from the start of the phase
         until nothing is in flight."""
-        return self.quiet_ns - self.measure.start_ns
+        starts = (self.by_first(one, one.phase("measure").from_ns) for one in self.clients)
+        return self.quiet_ns - min(found.low_ns for found in starts)
 
     @property
     def quiet_ns(self) -> int:
-        """Time at which all traffic of the measuring phase had arrived."""
-        return max(client.phase("measure").quiet_ns for client in self.clients)
+        """Time at which all traffic of the measuring phase had arrived, by the first client's
+        clock."""
+        each = (self.by_first(one, one.phase("measure").quiet_ns) for one in self.clients)
+        return max(found.high_ns for found in each)
+
+    def instant(self, agent: AgentEvidence, at_ns: int) -> Instant:
+        """A time of an agent."""
+        return Instant(self.domain(agent), at_ns)
+
+    def domain(self, agent: AgentEvidence) -> str:
+        """The clock of an agent."""
+        return self.clocks.domains[agent.spec.node]
+
+    def by_first(self, agent: AgentEvidence, at_ns: int) -> Bracket:
+        """A time of an agent, by the clock of the first client. Raises NoBoundError."""
+        return self.clocks.translate(self.instant(agent, at_ns), self.domain(self.clients[0]))
+
+    def measured_by(self, agent: AgentEvidence) -> tuple[int, int]:
+        """Start and end of the measuring phase by an agent's clock. With another clock than the
+        first client's, the times at which the agent read its counters."""
+        if self.domain(agent) == self.domain(self.clients[0]):
+            return self.measure.start_ns, self.measure.end_ns
+        edges = (wire.MEASURE_START, wire.MEASURE_END)
+        start_ns, end_ns = (agent.snapshots[edge].at_ns for edge in edges)
+        return start_ns, end_ns
+
+    def is_by_its_clock(self, polls: Polls) -> bool:
+        """True if the times of a poller are by the clock of the switch in records, which is that of
+        one host that polls it."""
+        return self.clocks.domains[polls.from_] == self.clocks.domains[polls.switch]
+
+    @cached_property
+    def read_machines(self) -> dict[str, AgentEvidence]:
+        """Machine -> the first agent on it, whose readings of the machine's counters are used."""
+        found: dict[str, AgentEvidence] = {}
+        for agent in self.hosts.values():
+            found.setdefault(self.machines[agent.host], agent)
+        return found
 
     @property
     def sending(self) -> tuple[wire.Role, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 
-from netstudy.testbed.real.counters import machine_growth
-from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.counters import each_machine
+from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.laws import port_growth
 from netstudy.testbed.real.snmp import SLOWER, Polls, discontinuities, unanswered
 from netstudy.testbed.real.switch_wire import SwitchClock
@@ -76,24 +76,29 @@ def switch_limits(clock: SwitchClock) -> Iterator[TestbedLimit]:
 
 
 def _backlog(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """Frames dropped by backlog queues. The first host's reading is used, since the file is the
-    same in all namespaces."""
-    dropped = machine_growth(evidence).get("softnet_dropped")
-    yield TestbedLimit(
-        name="packets dropped because a CPU's backlog was full",
-        value=dropped,
-        allowed=0,
-        exceeded=bool(dropped),
-        invalidates=bool(dropped),
-        evidence="/proc/net/softnet_stat, second column, of the whole machine",
-    )
+    """Frames dropped by the backlog queues of each machine."""
+    for machine, own in each_machine(evidence):
+        dropped = own.get("softnet_dropped")
+        yield TestbedLimit(
+            name=f"packets dropped because a CPU's backlog was full{_at(machine, evidence)}",
+            value=dropped,
+            allowed=0,
+            exceeded=bool(dropped),
+            invalidates=bool(dropped),
+            evidence="/proc/net/softnet_stat, second column, of the whole machine",
+        )
+
+
+def _at(machine: str, evidence: Evidence) -> str:
+    """The end of a sentence on one of several machines."""
+    return f" ({machine})" if len(evidence.read_machines) > 1 else ""
 
 
 def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
     """Checks that a switch answered each poll, that its counters did not restart, and that no other
     traffic used the poller's port."""
-    phase = evidence.measure
-    silent = unanswered(polls, phase.start_ns, phase.end_ns)
+    phase_ns = evidence.measured_by(evidence.hosts[polls.from_])
+    silent = unanswered(polls, *phase_ns)
     yield TestbedLimit(
         name=f"SNMP polls of {polls.switch} without an answer",
         value=len(silent),
@@ -103,7 +108,7 @@ def _polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
         if silent
         else f"polls each {polls.every_ns / 1e9:g} s",
     )
-    broken = discontinuities(polls, phase.start_ns, phase.end_ns)
+    broken = discontinuities(polls, *phase_ns)
     yield TestbedLimit(
         name=f"moments at which counters of {polls.switch} began anew, by SNMP",
         value=len(broken),
@@ -155,27 +160,26 @@ def _beside_polls(evidence: Evidence, polls: Polls) -> Iterator[TestbedLimit]:
 
 
 def _steal(evidence: Evidence) -> Iterator[TestbedLimit]:
-    own = machine_growth(evidence)
-    stolen_ms = own.get("cpu_steal_ms")
-    names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
-    total_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in names)
-    share = None if stolen_ms is None or not total_ms else 100 * stolen_ms / total_ms
-    yield TestbedLimit(
-        name="CPU time taken by other machines of this host",
-        value=share,
-        allowed=_STEAL_PCT,
-        unit="%",
-        exceeded=share is not None and share > _STEAL_PCT,
-        evidence=f"/proc/stat: {stolen_ms} ms stolen of {total_ms} ms",
-    )
+    for machine, own in each_machine(evidence):
+        stolen_ms = own.get("cpu_steal_ms")
+        names = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+        total_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in names)
+        share = None if stolen_ms is None or not total_ms else 100 * stolen_ms / total_ms
+        yield TestbedLimit(
+            name=f"CPU time taken by other machines of this host{_at(machine, evidence)}",
+            value=share,
+            allowed=_STEAL_PCT,
+            unit="%",
+            exceeded=share is not None and share > _STEAL_PCT,
+            evidence=f"/proc/stat: {stolen_ms} ms stolen of {total_ms} ms",
+        )
 
 
 def _generators(evidence: Evidence) -> Iterator[TestbedLimit]:
     """Lateness of the generators. Messages of all hosts are taken together, since a single host has
     so few that one message would decide the 99th percentile."""
-    phase = evidence.measure
     late_ns = {
-        spec.endpoint: agent.late_ns(phase.start_ns, phase.end_ns)
+        spec.endpoint: agent.late_ns(*evidence.measured_by(agent))
         for spec, agent in evidence.agents.items()
     }
     found = {node: values for node, values in late_ns.items() if values}
@@ -211,23 +215,30 @@ def _p99(values: Sequence[int]) -> int:
 
 
 def _probing(evidence: Evidence) -> Iterator[TestbedLimit]:
-    """The share of the time in which samplers read counters. Readings at the start and end of
-    phases are left out, since nothing is in flight then."""
-    phase = evidence.measure
-    costs_ns = [
-        cost_ns
-        for agent in evidence.agents.values()
-        for samples in agent.all_of(SamplesRecord)
-        for at_ns, cost_ns in zip(samples.at_ns, samples.cost_ns, strict=True)
-        if phase.start_ns <= at_ns <= phase.end_ns
-    ]
-    span_ns = phase.end_ns - phase.start_ns
-    share = 100 * sum(costs_ns) / span_ns
-    yield TestbedLimit(
-        name="time that reading counters takes",
-        value=share,
-        allowed=_PROBING_PCT,
-        unit="%",
-        exceeded=share > _PROBING_PCT,
-        evidence=f"{len(costs_ns)} samples in {span_ns / 1e6:.0f} ms",
-    )
+    """The share of the time in which the samplers of a machine read counters. Readings at the start
+    and end of phases are left out, since nothing is in flight then."""
+    for machine in evidence.read_machines:
+        costs_ns = [
+            cost_ns
+            for agent in evidence.agents.values()
+            if evidence.machines[agent.host] == machine
+            for cost_ns in _sampling_ns(agent, *evidence.measured_by(agent))
+        ]
+        span_ns = evidence.measure.end_ns - evidence.measure.start_ns
+        share = 100 * sum(costs_ns) / span_ns
+        yield TestbedLimit(
+            name=f"time that reading counters takes{_at(machine, evidence)}",
+            value=share,
+            allowed=_PROBING_PCT,
+            unit="%",
+            exceeded=share > _PROBING_PCT,
+            evidence=f"{len(costs_ns)} samples in {span_ns / 1e6:.0f} ms",
+        )
+
+
+def _sampling_ns(agent: AgentEvidence, first_ns: int, last_ns: int) -> Iterator[int]:
+    """The time that each sample between two instants took."""
+    for samples in agent.all_of(SamplesRecord):
+        for at_ns, cost_ns in zip(samples.at_ns, samples.cost_ns, strict=True):
+            if first_ns <= at_ns <= last_ns:
+                yield cost_ns

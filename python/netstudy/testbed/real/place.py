@@ -13,7 +13,8 @@ from pydantic import TypeAdapter
 from netstudy.errors import TestbedError
 from netstudy.store.nodes import NodeEnvironment
 from netstudy.testbed.real.application import RunApplication
-from netstudy.testbed.real.evidence import SwitchEvidence
+from netstudy.testbed.real.clocks import Clocks
+from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence
 from netstudy.testbed.real.processes import NodeProcess, RecordT, RunProcesses
 from netstudy.testbed.real.snmp_wire import Community
 from netstudy.testbed.real.sysstat import Recording
@@ -54,7 +55,7 @@ class SnmpAgent:
 
 @dataclass(frozen=True)
 class Watched:
-    """What a place's own instruments have seen of the measuring phase; see Evidence."""
+    """Readings of a place's own instruments in the measuring phase; see Evidence."""
 
     recordings: tuple[Recording, ...] = ()
     hardware: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -85,6 +86,20 @@ class RunSwitch(Protocol):
         ...
 
 
+class NoSwitch:
+    """No program of the run is a switch: the kernel carries every link from host to host, or the
+    network is not the run's own. A RunSwitch."""
+
+    process = None
+
+    async def snapshot(self, name: str) -> None:
+        """See RunSwitch.snapshot: there is nothing to read."""
+
+    async def stop(self) -> SwitchEvidence:
+        """See RunSwitch.stop."""
+        return KernelSwitch({})
+
+
 class Place(Protocol):
     """The hosts of a run."""
 
@@ -95,7 +110,7 @@ class Place(Protocol):
 
     @property
     def departures(self) -> Sequence[str]:
-        """What differs from the plan here, a sentence each."""
+        """Differences from the plan, one sentence each."""
         ...
 
     @property
@@ -107,6 +122,19 @@ class Place(Protocol):
     def names(self) -> Mapping[str, str]:
         """IP address -> the host or zone that has it, for messages of agents, which know only
         addresses."""
+        ...
+
+    @property
+    def clocks(self) -> Clocks:
+        """The clocks of all nodes, as far as `compare_clocks` has compared them. The clock of a host is
+        named after the host or after its machine; that of a switch is the clock of whoever reads
+        the switch."""
+        ...
+
+    @property
+    def machines(self) -> Mapping[str, str]:
+        """Host or zone -> the machine that it runs on. Where each host is a machine, both have the
+        same name."""
         ...
 
     @property
@@ -145,6 +173,10 @@ class Place(Protocol):
         """Make the hosts ready for the run's processes, which all end before the block does. Raises
         NodeError or TestbedError."""
         ...
+
+    async def compare_clocks(self) -> None:
+        """Compare the clocks of all hosts. Called before the run, at the edges of its phases, and
+        after it, while nothing else is sent. Raises NodeError."""
 
     async def start(
         self,

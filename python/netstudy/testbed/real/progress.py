@@ -64,7 +64,7 @@ class UnderWay:
     def __init__(self, run: wire.Run) -> None:
         """The run is in its first phase."""
         self._samples: dict[str, int] = {}
-        self._since_ns: int | None = None
+        self._since_ns: dict[str, int] = {}
         self._timed = isinstance(run.until("measure"), wire.UntilTime)
         kinds: tuple[wire.PhaseKind, ...] = ("idle", "warm-up", "measure")
         present = [kind for kind in kinds if run.until(kind) or kind != "idle"]
@@ -86,7 +86,7 @@ class UnderWay:
     def next_phase(self) -> None:
         """The clients enter their next phase."""
         self._phase += 1
-        self._samples, self._since_ns = {}, None
+        self._samples, self._since_ns = {}, {}
 
     def listener(
         self, client: str, tell: Callable[[wire.RunUnderWay], None] | None
@@ -97,17 +97,15 @@ class UnderWay:
         def on_record(record: object) -> None:
             if isinstance(record, ProgressRecord) and tell is not None:
                 self._samples[client] = record.samples
-                self._since_ns = self._since_ns or record.at_ns
-                tell(self._now(record.at_ns))
+                since_ns = self._since_ns.setdefault(client, record.at_ns)
+                tell(self._now(record.at_ns - since_ns))
 
         return on_record
 
-    def _now(self, at_ns: int) -> wire.RunUnderWay:
+    def _now(self, passed_ns: int) -> wire.RunUnderWay:
         length = self._lengths[self._phase]
-        if self._timed:
-            own = (at_ns - (self._since_ns or at_ns)) // 1_000_000
-        else:
-            own = sum(self._samples.values()) // self._each
+        counted = sum(self._samples.values()) // self._each
+        own = passed_ns // 1_000_000 if self._timed else counted
         done = sum(self._lengths[: self._phase]) + min(own, length)
         return wire.RunUnderWay(done=done, of=sum(self._lengths))
 

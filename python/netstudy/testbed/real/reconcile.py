@@ -473,8 +473,8 @@ def _recorded_interface(
 
 
 def _recorded_cpu(evidence: Evidence, one: Recording) -> Reconciliation:
-    own = machine_growth(evidence)
-    snapshots = next(iter(evidence.hosts.values())).snapshots
+    own = machine_growth(evidence, one.host)
+    snapshots = evidence.read_machines[evidence.machines[one.host]].snapshots
     outside_ns = snapshots[MEASURE_START].at_ns - one.began_ns
     outside_ns += one.ended_ns - snapshots[MEASURE_END].at_ns
     cpus = round(

@@ -31,16 +31,21 @@ def series(evidence: Evidence) -> tuple[wire.Series, ...]:
 
 
 def _of_hosts(evidence: Evidence) -> Iterator[wire.Series]:
-    """Counters of hosts and of their interfaces; the machine's counters are taken from the first
-    sampler."""
+    """Counters of hosts and of their interfaces; a machine's counters are taken from the first
+    sampler on it."""
     machines: set[str] = set()
     for agent in evidence.agents.values():
         for record in agent.all_of(SamplesRecord):
-            if evidence.machine not in machines:
-                machines.add(evidence.machine)
-                yield _host_series(record, "machine", evidence.machine, None)
+            machine = evidence.machines[agent.host]
+            of_machine = _host_series(record, "machine", machine, None)
+            if machine not in machines and machine != agent.host:
+                machines.add(machine)
+                yield of_machine
             if evidence.hosts[agent.host] is agent:
-                yield _own_series(record, evidence.agents_of(agent.host))
+                own = _own_series(record, evidence.agents_of(agent.host))
+                # A host that has the name of its machine has one series for both.
+                more = of_machine.values if machine == agent.host else {}
+                yield own.model_copy(update={"values": {**more, **own.values}})
             yield _host_series(record, "interface", agent.host, agent.interface)
 
 
@@ -124,13 +129,14 @@ def _of_ports(evidence: Evidence) -> Iterator[wire.Series]:
 
 
 def _of_polls(evidence: Evidence) -> Iterator[wire.Series]:
-    """Series of the ports that the plan polls. A poll without an answer has no values. If
+    """Series of the ports that the plan polls. Polls by another clock than that of the switch's
+    other times are left out. A poll without an answer has no values. If
     `discontinuities` grows between two polls, the growth of the other counters between them is not
     known."""
     asked = {(one.node, one.port) for one in evidence.run.instruments if one.kind == "snmp"}
     for polls in evidence.polls:
         for one in polls.samples:
-            if (polls.switch, one.port) in asked:
+            if (polls.switch, one.port) in asked and evidence.is_by_its_clock(polls):
                 course = polls.course(one.port)
                 yield wire.Series(
                     node=polls.switch,

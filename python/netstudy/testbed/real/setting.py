@@ -1,4 +1,4 @@
-"""A run and the place where it is carried out: its agents, their names, and its time limits."""
+"""A run in its place: its agents, their names, and its time limits."""
 
 from __future__ import annotations
 

@@ -17,6 +17,7 @@ from netstudy.store.nodes import keep_node
 from netstudy.testbed.base import failed_record
 from netstudy.testbed.real.assemble import interference, run_record
 from netstudy.testbed.real.captures import keep, keep_recordings, set_aside
+from netstudy.testbed.real.clocks import NoBoundError
 from netstudy.testbed.real.conduct import OnProgress, carry_out
 from netstudy.testbed.real.place import Place, PlaceGoneError
 from netstudy.testbed.real.processes import NodeError, Transcript
@@ -113,7 +114,7 @@ async def _carried_out(
             keep_recordings(captures, run.id, evidence.recordings)
     except PlaceGoneError:
         raise
-    except (NodeError, NetstudyError) as error:
+    except (NodeError, NetstudyError, NoBoundError) as error:
         return failed_record(run, str(error))
     try:
         # In a thread: sessions of hosts go on meanwhile.

@@ -16,8 +16,7 @@ from netstudy.store.nodes import NodeEnvironment
 from netstudy.study.vocabulary import HOSTS
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.congestion_controls import KERNEL_CONTROLS
-from netstudy.testbed.real.no_switch import NoSwitch
-from netstudy.testbed.real.place import EndpointAddress, Program, SnmpAgent, Watched
+from netstudy.testbed.real.place import EndpointAddress, NoSwitch, Program, SnmpAgent, Watched
 from netstudy.testbed.real.processes import NodeError, NodeProcess, RecordT, RunProcesses
 from netstudy.testbed.real.wire import SocketOptions
 from netstudy.testbed.ssh.assignment import Assignment, assign

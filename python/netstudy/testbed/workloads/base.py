@@ -4,13 +4,14 @@ workloads."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.application import Served
+from netstudy.testbed.real.clocks import NoBoundError
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 
 WireT = TypeVar("WireT", bound=wire.Traffic)
@@ -185,6 +186,16 @@ def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
     return carried.bytes_received[number], carried.bytes_acknowledged[number]
 
 
+def if_comparable(
+    accounts: Callable[[], tuple[wire.TimeAccount, ...]],
+) -> tuple[wire.TimeAccount, ...]:
+    """Accounts of time; none if they need to compare clocks that cannot be compared."""
+    try:
+        return accounts()
+    except NoBoundError:
+        return ()
+
+
 def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
     """Latencies of requests and of probes, one for each client and phase."""
     return tuple(
@@ -209,19 +220,24 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
 
 
 def seconds(evidence: Evidence) -> wire.SecondSamples:
-    """A row for each connection of the workload and each second of the measuring phase, which ends
-    when the last client ends it. Bytes that a client sends count from when the server's TCP has
+    """A row for each connection of the workload and each second that began in the measuring phase
+    for sure. Bytes that a client sends count from when the server's TCP has
     acknowledged them."""
     rows = sorted(
         (start_ns, agent.spec.rows[number], received, sent)
         for agent in evidence.clients
         for number, start_ns, received, sent in _seconds_of(agent)
-        if agent.phase("measure").from_ns + start_ns < evidence.measure.end_ns
+        if _is_before_end(evidence, agent, start_ns)
     )
     starts, connections, received, sent = zip(*rows, strict=True) if rows else ((), (), (), ())
     return wire.SecondSamples(
         connection=connections, start_ns=starts, bytes_received=received, bytes_sent=sent
     )
+
+
+def _is_before_end(evidence: Evidence, agent: AgentEvidence, start_ns: int) -> bool:
+    at_ns = agent.phase("measure").from_ns + start_ns
+    return evidence.by_first(agent, at_ns).high_ns < evidence.measure.end_ns
 
 
 def _seconds_of(agent: AgentEvidence) -> Iterator[tuple[int, int, int, int]]:

@@ -16,7 +16,7 @@ from netstudy.testbed.real.accounts.bounds import Part, exactly, summed
 from netstudy.testbed.real.accounts.sending import Network
 from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
-from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms
+from netstudy.testbed.workloads.base import Traffic, connection_samples, histograms, if_comparable
 
 _LONGEST_WAIT_MEANS = 50
 """The longest exponentially distributed wait, as a multiple of the mean: the probability of a
@@ -92,7 +92,7 @@ class IncastTraffic(Traffic[wire.Incast]):
         """See Traffic.samples."""
         times, requests = _iterations(evidence), _requests(evidence)
         return wire.Samples(
-            time=_time(evidence, requests),
+            time=if_comparable(lambda: _time(evidence, requests)),
             iteration=wire.IterationSamples(
                 completion_ns=tuple(_completion_ns(times)),
                 dropped_packets=_dropped(evidence, times.started_ns),
@@ -129,9 +129,12 @@ def _completion_ns(times: agent_wire.IterationsRecord) -> list[int]:
 
 
 def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] | None:
-    """Drops of all switches by iteration. A drop between two iterations counts for the earlier
-    one."""
+    """Drops of all switches by iteration; None: they are not known, or are by another clock than
+    the client's. A drop between two iterations counts for the earlier one."""
     if evidence.switch.drops is None:
+        return None
+    own = evidence.domain(evidence.clients[0])
+    if any(evidence.clocks.domains[one.switch] != own for one in evidence.switch.drops):
         return None
     counts = [0] * len(started_ns)
     last_ns = evidence.measure.end_ns
@@ -213,7 +216,7 @@ def _unit(
     """The time from the start of an iteration to the last byte on one of its connections."""
     evidence = network.evidence
     spec, _ = evidence.specs.end(row, "server")
-    server = evidence.agents[spec]
+    client, server = evidence.clients[0], evidence.agents[spec]
     served = server.one(agent_wire.ServedRecord)
     number = iteration + evidence.run.count("warm-up")
     sent_ns, done_ns = request.sent_ns[iteration], request.done_ns[iteration]
@@ -223,14 +226,15 @@ def _unit(
     asking, answering = network.sending(row, "client"), network.sending(row, "server")
     parts = summed(
         (
-            {
-                Part("own", "generator", evidence.clients[0].spec.node): exactly(
-                    sent_ns - started_ns
-                )
-            },
-            asking.trip(sent_ns, asked_ns),
+            {Part("own", "generator", client.spec.node): exactly(sent_ns - started_ns)},
+            asking.trip(evidence.instant(client, sent_ns), evidence.instant(server, asked_ns)),
             {Part("own", "application", spec.node): exactly(begun_ns - asked_ns)},
-            answering.parts(begun_ns, done_ns, size_bytes, served.answered_ns[number]),
+            answering.parts(
+                evidence.instant(server, begun_ns),
+                evidence.instant(client, done_ns),
+                size_bytes,
+                served.answered_ns[number],
+            ),
         )
     )
     return Unit(done_ns - started_ns, parts, connection=row)

@@ -22,6 +22,7 @@ from netstudy.testbed.workloads.base import (
     Traffic,
     connection_samples,
     histograms,
+    if_comparable,
     phase_ns,
     seconds,
     until,
@@ -131,9 +132,11 @@ class TransferTraffic(Traffic[wire.Transfer]):
 
     def samples(self, evidence: Evidence) -> wire.Samples:
         """See Traffic.samples."""
-        rows = sorted(_transfers(evidence), key=lambda one: (one[3], one[1]))
+        rows = sorted(
+            _transfers(evidence), key=lambda one: (evidence.by_first(one[0], one[3]).low_ns, one[1])
+        )
         return wire.Samples(
-            time=_time(evidence, rows),
+            time=if_comparable(lambda: _time(evidence, rows)),
             connection=_connections(evidence),
             transfer=wire.TransferSamples(
                 connection=tuple(row for _, row, _, _, _, _ in rows),
@@ -240,7 +243,8 @@ def _unit(network: Network, row: int, start_ns: int, end_ns: int, first_ns: int 
     size_bytes = _work(network.evidence.run).size_bytes or 0
     parts = [_carried(network, row, begun_ns, end_ns, size_bytes)]
     if begun_ns > start_ns:
-        parts.append(network.sending(row, "client").exchange(start_ns, begun_ns))
+        span = network.by_client(row, start_ns), network.by_client(row, begun_ns)
+        parts.append(network.sending(row, "client").exchange(*span))
     disks = _disks(network, row, end_ns - start_ns)
     return Unit(end_ns - start_ns, summed((*parts, disks)), connection=row)
 
@@ -260,25 +264,30 @@ def _carried(
 ) -> dict[Part, Bounds]:
     """Bounds of the parts of a time in which a connection carried data; in both directions, either
     of which may have been the later one."""
+    span = network.by_client(row, start_ns), network.by_client(row, end_ns)
     one, *other = (
-        network.sending(row, role).parts(start_ns, end_ns, size_bytes)
-        for role in network.evidence.sending
+        network.sending(row, role).parts(*span, size_bytes) for role in network.evidence.sending
     )
     return either(one, other[0]) if other else one
 
 
 def _disks(network: Network, row: int, whole_ns: int) -> dict[Part, Bounds]:
     """Waits for disks that a file is read from or written to: at most the time in which a disk of
-    the machine was busy."""
+    the node's machine was busy."""
     ftp, evidence = _work(network.evidence.run).ftp, network.evidence
     if ftp is None:
         return {}
-    busy_ns = min(1e6 * machine_growth(evidence).get("disk_busy_ms", 0), whole_ns)
     (role,) = evidence.sending
     sender, receiver = network.ends(row, role)
     places = {sender: ftp.source == "disk", receiver: "disk" in ftp.sink}
+
+    def busy_ns(node: str) -> float:
+        return min(1e6 * machine_growth(evidence, node).get("disk_busy_ms", 0), whole_ns)
+
     return {
-        Part("own", "disk", node): at_most(busy_ns) for node, is_used in places.items() if is_used
+        Part("own", "disk", node): at_most(busy_ns(node))
+        for node, is_used in places.items()
+        if is_used
     }
 
 

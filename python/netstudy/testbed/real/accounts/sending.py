@@ -3,7 +3,7 @@ send."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +14,7 @@ from netstudy.testbed.real.accounts.bounds import (
     Bounds,
     Part,
     at_most,
+    either,
     exactly,
     rest,
     summed,
@@ -23,6 +24,7 @@ from netstudy.testbed.real.accounts.looks import looks_interval_ms
 from netstudy.testbed.real.accounts.round_trips import LATENCY, QUEUE, rate, shares
 from netstudy.testbed.real.accounts.way import Way, way
 from netstudy.testbed.real.agent_specs import AgentSpec
+from netstudy.testbed.real.clocks import Instant
 from netstudy.testbed.real.counters import growth
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.laws import line_shares
@@ -46,6 +48,11 @@ class Network:
     def sending(self, row: int, role: wire.Role) -> Sending:
         """The end of a connection that has this role, as a sender."""
         return self._sending.setdefault((row, role), Sending(self, row, role))
+
+    def by_client(self, row: int, at_ns: int) -> Instant:
+        """A time of the client of a connection."""
+        spec, _ = self.evidence.specs.end(row, "client")
+        return self.evidence.instant(self.evidence.agents[spec], at_ns)
 
     def ends(self, row: int, role: wire.Role) -> tuple[str, str]:
         """The hosts or zones at the ends of a connection: the one with this role, and the other."""
@@ -142,12 +149,42 @@ class Sending:
         return self._evidence.run.network.group(node.group).tcp
 
     def parts(
-        self, start_ns: int, end_ns: int, size_bytes: int, written_ns: int | None = None
+        self, start: Instant, end: Instant, size_bytes: int, written_ns: int | None = None
     ) -> dict[Part, Bounds]:
-        """Bounds of the parts of a time in which this end sent this many bytes.
+        """Bounds of the parts of a time in which this end sent this many bytes. Raises NoBoundError
+        if start or end are of a clock that cannot be compared with the sender's.
 
-        `written_ns` is when the kernel had taken the last one of them; None: it is not known.
+        `written_ns` is when the kernel had taken the last one of them, by the sender's clock; None:
+        it is not known.
         """
+        return self._whichever(
+            start, end, lambda first, last: self._parts(first, last, size_bytes, written_ns)
+        )
+
+    def trip(self, start: Instant, end: Instant) -> dict[Part, Bounds]:
+        """Bounds of the parts of one trip of a small message from this end to the other. Raises
+        NoBoundError if their clocks cannot be compared."""
+        return self._whichever(start, end, self._trip)
+
+    def exchange(self, start: Instant, end: Instant) -> dict[Part, Bounds]:
+        """Bounds of the parts of a time with at least one small message from this end, and its
+        answer. Raises NoBoundError."""
+        return self._whichever(start, end, self._exchange)
+
+    def _whichever(
+        self, start: Instant, end: Instant, parts: Callable[[int, int], dict[Part, Bounds]]
+    ) -> dict[Part, Bounds]:
+        """Bounds that hold whichever span by the sender's clock the two instants enclose."""
+        clocks, own = self._evidence.clocks, self._evidence.domain(self.agent)
+        first, last = (clocks.translate(one, own) for one in (start, end))
+        if first.is_exact and last.is_exact:
+            return parts(first.low_ns, last.low_ns)
+        shortest = parts(first.high_ns, max(first.high_ns, last.low_ns))
+        return either(shortest, parts(first.low_ns, last.high_ns))
+
+    def _parts(
+        self, start_ns: int, end_ns: int, size_bytes: int, written_ns: int | None
+    ) -> dict[Part, Bounds]:
         of_timers = self._of_timers(start_ns, end_ns)
         # The clock of a window goes on during a wait for a timer, which counts once.
         less_ns = sum(one.high for part, one in of_timers.items() if part.reason == "recovery")
@@ -167,9 +204,7 @@ class Sending:
         }
         return summed((known, divided))
 
-    def trip(self, start_ns: int, end_ns: int) -> dict[Part, Bounds]:
-        """Bounds of the parts of one trip of a small message from this end to the other, whose
-        clocks are the same one."""
+    def _trip(self, start_ns: int, end_ns: int) -> dict[Part, Bounds]:
         known = self._of_messages(start_ns, end_ns)
         left = at_most(rest(end_ns - start_ns, {**known, **self.way.there}).high)
         places = (self._named(LATENCY), self._named(QUEUE)) if self._hops else (self._inside,)
@@ -188,9 +223,7 @@ class Sending:
         places = (*known, LATENCY, self._named(QUEUE), receiver)
         return summed((known, {LATENCY: stacks}, dict.fromkeys(places, UNKNOWN)))
 
-    def exchange(self, start_ns: int, end_ns: int) -> dict[Part, Bounds]:
-        """Bounds of the parts of a time with at least one small message from this end, and its
-        answer."""
+    def _exchange(self, start_ns: int, end_ns: int) -> dict[Part, Bounds]:
         known = self._of_messages(start_ns, end_ns)
         least = {part: exactly(bounds.low) for part, bounds in self.way.parts.items()}
         left = at_most(rest(end_ns - start_ns, {**known, **least}).high)
@@ -277,7 +310,7 @@ class Sending:
     ) -> dict[Part, Bounds]:
         """CPU time of an agent in a span, and its waits, by place; neither is longer than the most.
         Inside a host, the CPU time is that of the data's way."""
-        course, found = self.network.processes(agent), {}
+        course, found = self._processes(agent), {}
         for place, name in _PROCESSES.items():
             if self._hops or place != "cpu":
                 grown = course.growth(name, from_ns, until_ns) or UNKNOWN
@@ -285,9 +318,16 @@ class Sending:
                 found[Part("own", place, agent.spec.node)] = spent
         return found
 
+    def _processes(self, agent: AgentEvidence) -> Course:
+        """The readings of an agent's CPU time; none if they are not by the sender's clock."""
+        is_ours = self._evidence.domain(agent) == self._evidence.domain(self.agent)
+        return self.network.processes(agent) if is_ours else Course((), {})
+
     def _idle_ns(self, end_ns: int) -> int:
         """When the receiver last had nothing to do before the end of a span; 0: it is not known."""
         agent, number = self._end(_OTHER[self.role])
+        if self._evidence.domain(agent) != self._evidence.domain(self.agent):
+            return 0
         return Course.of(agent.readings(number)).idle_ns(end_ns) or 0
 
     def _shares(self, start_ns: int, end_ns: int, size_bytes: int) -> dict[Part, Bounds]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 from typing import Final
@@ -321,19 +321,14 @@ def _packets(ends: str, path: PathLooked, reached: ReachedRecord) -> HostAspect:
     return HostAspect(ends, "path MTU", False, found, advice)
 
 
-def missing(found: Sequence[HostAspect]) -> list[str]:
-    """A sentence for each aspect without which runs are impossible, and how to mend it."""
-    return [
-        f"{one.host}: {one.found}" + (f" ({one.advice})" if one.advice else "")
-        for one in found
-        if not one.ok and one.needed
-    ]
+def refuse_missing(found: Sequence[HostAspect]) -> None:
+    """Raises TestbedError with each aspect without which runs are impossible, and how to mend
+    it."""
+    lacking = [one for one in found if not one.ok and one.needed]
+    if lacking:
+        lines = (f"{one.host}: {one.found}" + _how(one.advice) for one in lacking)
+        raise TestbedError("the hosts are not ready:" + "".join(f"\n  - {one}" for one in lines))
 
 
-def machine(found: Sequence[HostAspect]) -> Mapping[str, str]:
-    """The aspects of hosts as measurements, to be stored with the results."""
-    named: dict[str, str] = {}
-    for one in found:
-        key = f"{one.host}, {one.name}"
-        named[key] = f"{named[key]}; {one.found}" if key in named else one.found
-    return named
+def _how(advice: str | None) -> str:
+    return "" if advice is None else f" ({advice})"

@@ -23,7 +23,7 @@ from netstudy.errors import TestbedError
 from netstudy.testbed.engine import dies_with_parent
 from netstudy.testbed.ssh import host_wire as hw
 from netstudy.testbed.ssh import remote
-from netstudy.testbed.ssh.connect import Tail, end_process
+from netstudy.testbed.ssh.connect import Tail, end_process, send_signal
 from netstudy.wire import to_json
 from netstudy.wire_model import Wire
 
@@ -316,8 +316,7 @@ class HostSession:
             if not was_late and now_ns - self._heard_ns > self._lease_ns:
                 at = time.strftime("%H:%M:%S", time.localtime(self._heard_at))
                 self._over(f"{self.host} has not been heard of since {at}")
-                with suppress(ProcessLookupError):  # ends writers that wait for a full pipe
-                    self._process.kill()
+                send_signal(self._process, Signals.SIGKILL)  # ends writers at a full pipe
 
     async def _read(self) -> None:
         assert self._process.stdout is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 from collections.abc import Sequence
 from fractions import Fraction
@@ -16,6 +17,8 @@ from netstudy.study.vocabulary import HOSTS, TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.memory import Memory, memory_of
+from netstudy.testbed.ssh.needs import needs_of_runs
+from netstudy.testbed.ssh.readiness import aspects, refuse_missing
 from netstudy.testbed.ssh.unsupported import unsupported
 
 _RUN_S = 1.5
@@ -50,10 +53,12 @@ class Hosts:
         return unsupported(plan, self.inventory, self.path)
 
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:  # noqa: ARG002
-        """See Testbed.preflight."""
+        """See Testbed.preflight. Raises TestbedError if a host or a path is not ready."""
         self.check()
         if said := self.unsupported(plan):
             return Preflight(unsupported=tuple(said))
+        needs = needs_of_runs(plan.runs, self.inventory)
+        refuse_missing(asyncio.run(aspects(self.inventory, needs, self.path)))
         raise TestbedError("this version checks hosts, but cannot run a study on them yet")
 
     def run(

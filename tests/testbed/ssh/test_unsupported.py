@@ -92,6 +92,6 @@ def test_files_need_a_folder_at_each_host() -> None:
         "size: 1 MB,", "size: 1 MB, direction: get, protocol: ftp, from: disk, to: disk,"
     )
     assert refused(text) == [
-        f"Transfers of files need a folder at {host}: hosts.yaml needs hosts.{host}.files."
+        f"Files of the study need a folder at {host}: hosts.yaml needs hosts.{host}.files."
         for host in ("z1", "z2")
     ]

@@ -286,4 +286,4 @@ _CAUSES: Final[Sequence[tuple[str, str]]] = (
         "your ssh client refuses its configuration: {said}",
     ),
 )
-"""Pattern in what the client writes -> the cause. Messages of OpenSSH 7.6 to 10."""
+"""Pattern in the client's messages -> the cause. Messages of OpenSSH 7.6 to 10."""

@@ -1,4 +1,4 @@
-"""What the runs of a plan need of each host, and of each path between two hosts."""
+"""The needs of a plan: of each host, and of each path between two hosts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether hosts are ready for a plan or for plans in general, and how to mend what is missing."""
+"""Whether hosts are ready for a plan or for plans in general, and the advice for each missing part."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def _controls(host: str, uid: int, looked: Looked, wanted: set[str]) -> HostAspe
 
 
 def _tcp(host: str, looked: Looked, groups: Sequence[wire.Group]) -> Iterator[HostAspect]:
-    """The other settings of TCP: what the study asks for is needed, what a profile only describes
-    is not."""
+    """The other settings of TCP: one that the study asks for is needed, one that only a profile
+    describes is not."""
     library = HardwareLibrary.default()
     found = dict.fromkeys(
         one for group in groups for one in differences(group, looked.tcp, library)
@@ -207,7 +207,7 @@ def _link(
 
 
 def _link_faults(wanted: InterfaceNeeds, device: HostInterface) -> Iterator[tuple[str, str]]:
-    """What is wrong with an interface, and how to mend it."""
+    """Each fault of an interface, with the advice for it."""
     name = device.device
     if wanted.device is not None and wanted.device != name:
         yield f"the inventory says {wanted.device}", f"write device: {name}, or leave it out"
@@ -242,14 +242,14 @@ def _governor(host: str, governors: Sequence[str]) -> HostAspect:
 def _activity(
     host: str, looked: Looked, inventory: Inventory, needs: Needs
 ) -> Iterator[HostAspect]:
-    """What others do on the host; no session of a run is there yet."""
+    """The activity of others on the host, since no run has begun."""
     percent, most = 100 * looked.activity.cpu_share, inventory.allow.other_cpu
     yield HostAspect(
         host,
         "other load",
         percent <= most,
         f"{percent:.1f} % of the CPUs are busy, allow.other_cpu is {most:g} %",
-        "end what runs there, or raise allow.other_cpu; runs beyond it are repeated",
+        "end other programs there, or raise allow.other_cpu; runs beyond it are repeated",
         needed=False,
     )
     for own, address in needs.interfaces:
@@ -264,7 +264,7 @@ def _activity(
             "other traffic",
             share is None or share <= allowed,
             f"{bps / 1e6:.2f} Mbit/s at {device.device}, allow.other_traffic is {allowed:g} %",
-            "end what sends there, or raise allow.other_traffic; runs beyond it are repeated",
+            "end other traffic there, or raise allow.other_traffic; runs beyond it are repeated",
             needed=False,
         )
 

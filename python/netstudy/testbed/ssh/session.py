@@ -294,7 +294,7 @@ class HostSession:
         with suppress(BrokenPipeError, ConnectionResetError):  # the reader finds out why
             await self._process.stdin.drain()
 
-    # What runs during the session.
+    # Tasks of the session.
 
     async def _beat(self) -> None:
         """Write `alive` each second."""
@@ -424,7 +424,7 @@ async def host_session(
 ) -> AsyncIterator[HostSession]:
     """Begin the session of a host by a command, and end it after the block.
 
-    `why_not` turns what the host's shell said into the reason why no session began. Raises
+    `why_not` turns the messages of the host's shell into the reason why no session began. Raises
     TestbedError with this reason, or if another controller holds the host.
     """
     process = await asyncio.create_subprocess_exec(

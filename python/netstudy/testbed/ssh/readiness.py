@@ -1,4 +1,4 @@
-"""Whether hosts are ready for a plan or for plans in general, and the advice for each missing part."""
+"""Whether hosts are ready for a plan, and the advice for each missing part."""
 
 from __future__ import annotations
 

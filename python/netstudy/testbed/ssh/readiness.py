@@ -12,7 +12,7 @@ from netstudy.documents.problems import listed
 from netstudy.errors import TestbedError
 from netstudy.hardware import HardwareLibrary
 from netstudy.inventory import HostEntry, Inventory
-from netstudy.testbed.netns.kernel_tcp import CONTROLS
+from netstudy.testbed.real.kernel_tcp import control_name
 from netstudy.testbed.ssh.host_tcp import (
     FORGET_METRICS,
     congestion_controls,
@@ -84,7 +84,7 @@ def host_aspects(
     )
     yield from _disks(name, entry, opened.probed.free_bytes)
     groups = needs.groups.get(name, [])
-    yield _controls(name, hello.uid, looked, {group.tcp.congestion_control for group in groups})
+    yield _controls(name, hello.uid, looked, {control_name(group.tcp) for group in groups})
     yield from _tcp(name, looked, groups)
     yield _clock(name, looked)
     for (host, address), wanted in needs.interfaces.items():
@@ -129,7 +129,7 @@ def _controls(host: str, uid: int, looked: Looked, wanted: set[str]) -> HostAspe
     """Congestion controls. Root may choose every loaded one (tcp_set_congestion_control)."""
     available, may_choose = congestion_controls(looked.tcp)
     usable = available if uid == 0 else may_choose
-    missing = sorted({CONTROLS.get(one, "reno") for one in wanted} - usable)
+    missing = sorted(wanted - usable)
     found = ", ".join(sorted(usable))
     if not missing:
         return HostAspect(host, "congestion", True, found)

@@ -35,8 +35,8 @@ def test_a_setting_that_differs_at_one_host_names_it() -> None:
     larger = {f"{IPV4}rmem": "4096 131072 33554432"}
     lines = said(client=larger)
     assert (
-        "At client, receive_buffer is 32 MiB, not 6 MiB: a setting of the whole host, which is left "
-        "as it is."
+        "At client, receive_buffer is 32 MiB, not 6 MiB: a setting of the whole host, which is "
+        "left as it is."
     ) in lines
     everywhere = said(**{host.name.replace("-", "_"): larger for host in NETWORK.hosts})
     assert any(one.startswith("At server, receive_buffer is 32 MiB") for one in everywhere)

@@ -172,7 +172,8 @@ def _min_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
             f"{milliseconds(kernel.tick_ns)}; timeouts take up to two ticks more."
         )
     elif tcp.min_rto_ns % 1_000_000:
-        yield f"A minimum timeout of {milliseconds(tcp.min_rto_ns)} is set as {_rto_min_ms(tcp)} ms."
+        wanted = milliseconds(tcp.min_rto_ns)
+        yield f"A minimum timeout of {wanted} is set as {_rto_min_ms(tcp)} ms."
 
 
 def _max_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:

@@ -78,14 +78,14 @@ def _metrics(played: Mapping[str, HostKernel]) -> Iterator[str]:
 def _hosts(network: wire.Network) -> Iterator[str]:
     for group in network.groups:
         yield (
-            f"The interfaces and CPUs of {group.name} are those of the user's hosts: the figures of "
-            f"{group.profile} are not imposed."
+            f"The interfaces and CPUs of {group.name} are those of the user's hosts: the figures "
+            f"of {group.profile} are not imposed."
         )
 
 
 def _switches(network: wire.Network) -> Iterator[str]:
     for switch in network.switches:
         yield (
-            f"The switch {switch.name} is the user's own: that it has the buffers and the forwarding "
-            f"of {switch.profile} is a claim of the study, which nothing here checks."
+            f"The switch {switch.name} is the user's own: that it has the buffers and the "
+            f"forwarding of {switch.profile} is a claim of the study, which nothing here checks."
         )

@@ -224,5 +224,5 @@ def sizes_to_try(*mtus: int) -> tuple[int, ...]:
 def offset_ns(pings: Sequence[ClockPing]) -> tuple[int, int]:
     """The least and the largest offset of a host's clock to the controller's that agree with all
     pings."""
-    least = max(one.there_ns - one.received_ns for one in pings)
-    return least, min(one.there_ns - one.sent_ns for one in pings)
+    least = max(one.host_ns - one.received_ns for one in pings)
+    return least, min(one.host_ns - one.sent_ns for one in pings)

@@ -35,11 +35,21 @@ _BEAT_S: Final = 1.0
 _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 _NS: Final = 10**9
 _SHOWN_BYTES: Final = 80
+_ERROR_LINES: Final = 3
 _OF_COMMAND: Final = re.compile(r"(?:listen|interfaces) (\d+): (.*)", re.DOTALL)
 """The message of an error that is about a command with a number."""
 
 AnswerT = TypeVar("AnswerT")
 Program = Literal["agent"]
+
+
+class HostInUseError(TestbedError):
+    """A host that works for another controller."""
+
+    def __init__(self, message: str, pid: int | None) -> None:
+        """`pid` is the id of the host's process there; None: it is not visible."""
+        super().__init__(message)
+        self.pid = pid
 
 
 class HostLostError(TestbedError):
@@ -48,11 +58,11 @@ class HostLostError(TestbedError):
 
 @dataclass(frozen=True)
 class ClockPing:
-    """A question for the host's clock: its CLOCK_MONOTONIC was `there_ns` at some instant between
+    """A question for the host's clock: its CLOCK_MONOTONIC was `host_ns` at some instant between
     `sent_ns` and `received_ns` of the controller's."""
 
     sent_ns: int
-    there_ns: int
+    host_ns: int
     received_ns: int
 
 
@@ -128,6 +138,7 @@ class HostSession:
         self,
         host: str,
         process: asyncio.subprocess.Process,
+        errors: Tail,
         hello: hw.HelloRecord,
         printed: tuple[str, ...],
         lease_ns: int,
@@ -139,6 +150,7 @@ class HostSession:
         self.why_over = ""
         """Why the session is over; empty while it goes on."""
         self._process = process
+        self._errors = errors
         self._lease_ns = lease_ns
         self._heard_ns = time.monotonic_ns()
         self._heard_at = time.time()
@@ -330,7 +342,15 @@ class HostSession:
                 self._pass_on(name.decode("utf-8", "replace"), rest)
             else:
                 self._own(rest, received_ns)
-        self._over(f"{self.host} has ended its session")
+        self._over("; ".join([f"{self.host} has ended its session", *await self._last_errors()]))
+
+    async def _last_errors(self) -> list[str]:
+        """The last lines of ssh and of the host's process on their standard error."""
+        try:
+            said = await asyncio.wait_for(asyncio.shield(self._errors.done()), GRACE_S)
+        except TimeoutError:  # the master may still hold it
+            return []
+        return said.strip().splitlines()[-_ERROR_LINES:]
 
     def _pass_on(self, name: str, line: bytes) -> None:
         if (channel := self._children.get(name)) is not None:
@@ -439,7 +459,7 @@ async def host_session(
     session = None
     try:
         printed, hello = await _greeted(host, process, nonce, errors, why_not)
-        session = HostSession(host, process, hello, printed, lease_ns)
+        session = HostSession(host, process, errors, hello, printed, lease_ns)
         yield session
     finally:
         if session is not None:
@@ -487,7 +507,7 @@ def _first(host: str, line: bytes, kind: type[AnswerT]) -> AnswerT:
     if isinstance(record, kind):
         return record
     if isinstance(record, hw.LockedRecord):
-        raise TestbedError(in_use(host, record))
+        raise HostInUseError(in_use(host, record), record.pid)
     message = record.message if isinstance(record, hw.HostErrorRecord) else f"'{record.kind}'"
     raise TestbedError(f"{host}: the session does not begin: {message}")
 

@@ -109,8 +109,8 @@ def test_the_output_of_log_in_scripts_is_parted_at_the_nonce(
     ],
 )
 def test_each_failure_to_copy_has_its_cause(errors: str, told: str) -> None:
-    said = not_copied("alpha", "/opt/e", 13_000_000, errors)
-    assert said.startswith("alpha: the engine (13.0 MB) cannot be copied into /opt/e: ")
+    said = not_copied("alpha", "/var/e", 13_000_000, errors)
+    assert said.startswith("alpha: the engine (13.0 MB) cannot be copied into /var/e: ")
     assert told in said
 
 

@@ -81,3 +81,68 @@ def test_an_invocation_keeps_the_inventory_as_it_was() -> None:
     assert Invocation.model_validate_json(kept.model_dump_json()) == kept
     assert kept.testbed_option == "hosts.yaml"
     assert Invocation(study="small", testbed="sim", seed=7).testbed_option == "sim"
+
+
+def test_doctor_checks_a_study_only_on_hosts(study: Path, netstudy: Netstudy) -> None:
+    outcome = netstudy("doctor", "study.yaml")
+    assert outcome.code == 2
+    assert "add --testbed hosts.yaml" in outcome.err
+    outcome = netstudy("doctor", "--testbed", "netns")
+    assert outcome.code == 2
+    assert "netns has no hosts; name an inventory such as hosts.yaml" in outcome.err
+
+
+def test_doctor_names_what_the_inventory_lacks_without_logging_in(
+    study: Path, inventory: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(study.parent))  # no ssh
+    outcome = netstudy("doctor", "study.yaml", "--testbed", "hosts.yaml", "--json")
+    assert outcome.code == 2
+    (found,) = json.loads(outcome.out)
+    assert found["name"] == "study"
+    assert "needs 6 hosts of group server; hosts.yaml has 2" in found["found"]
+
+
+def test_a_dry_run_prints_every_command_by_host(
+    study: Path, inventory: Path, netstudy: Netstudy
+) -> None:
+    options = ("--testbed", "hosts.yaml", "--only", "servers=1")
+    outcome = netstudy("run", "study.yaml", *options, "--dry-run")
+    assert outcome.code == 0, outcome.err
+    lines = outcome.out.splitlines()
+    at = [lines.index(f"{name}:") for name in ("alpha", "beta")]
+    assert "gamma:" not in lines
+    commands = lines[at[0] + 1 : at[1]]
+    assert [line.split(":")[0].strip() for line in commands] == [
+        "log in",
+        "look at the host",
+        "copy the engine, if it is not there",
+        "carry the runs",
+    ]
+    assert "ssh -M -N -S SOCKETS/alpha -o BatchMode=yes" in commands[0]
+    assert "host --nonce NONCE --lease-ms 5000" in commands[3]
+
+
+class TestClean:
+    def test_a_dry_run_prints_the_command_of_each_host(
+        self, inventory: Path, netstudy: Netstudy
+    ) -> None:
+        outcome = netstudy("clean", "--testbed", "hosts.yaml", "--dry-run")
+        assert outcome.code == 0
+        lines = outcome.out.splitlines()
+        assert [line.split(":")[0] for line in lines] == ["alpha", "beta", "gamma"]
+        assert "rm -f" in lines[0]
+
+    def test_hosts_and_results_are_not_cleaned_together(
+        self, inventory: Path, netstudy: Netstudy
+    ) -> None:
+        outcome = netstudy("clean", "small", "--testbed", "hosts.yaml")
+        assert outcome.code == 2
+        assert "give one" in outcome.err
+
+    def test_without_a_terminal_nothing_is_removed(
+        self, inventory: Path, netstudy: Netstudy
+    ) -> None:
+        outcome = netstudy("clean", "--testbed", "hosts.yaml")
+        assert outcome.code == 2
+        assert "nothing was removed" in outcome.err

@@ -1,4 +1,4 @@
-"""What the verbs say and do about the hosts of an inventory."""
+"""The hosts of an inventory, for several verbs."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def main(nonce: str, manner: str = "") -> None:
         elif rest == "junk":
             write("no tab")
         elif rest == "die":
-            return
+            sys.exit("out of memory")
         else:
             write(f"{name}\t{rest}")
 

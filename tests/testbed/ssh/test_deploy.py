@@ -105,12 +105,12 @@ def test_the_output_of_log_in_scripts_is_parted_at_the_nonce(
         ),
         ("mkdir: cannot create directory '/x': Permission denied", "the user may not write there"),
         ("sh: 1: sha256sum: not found", "the host has no sha256sum"),
-        ("", "what arrived differs from what was sent"),
+        ("", "the bytes that arrived differ"),
     ],
 )
 def test_each_failure_to_copy_has_its_cause(errors: str, told: str) -> None:
-    said = not_copied("alpha", "/opt/e", 13_000_000, errors)
-    assert said.startswith("alpha: the engine (13.0 MB) cannot be copied into /opt/e: ")
+    said = not_copied("alpha", "/var/e", 13_000_000, errors)
+    assert said.startswith("alpha: the engine (13.0 MB) cannot be copied into /var/e: ")
     assert told in said
 
 

@@ -22,6 +22,7 @@ from netstudy.testbed.netns.control_groups import usable
 from netstudy.testbed.netns.namespaces import run_program
 from netstudy.testbed.netns.sandbox import enter, sandbox_command
 from netstudy.testbed.netns.users import as_ordinary_user
+from netstudy.testbed.real.kernel_tcp import KernelRelease
 
 _MODULE = "netstudy.testbed.netns.kernel"
 _TIME_LIMIT_S = 20
@@ -51,11 +52,9 @@ QDISCS = {
 
 
 @dataclass(frozen=True)
-class Kernel:
+class Kernel(KernelRelease):
     """Version and capabilities of a kernel: its TCP, queue disciplines and links."""
 
-    release: str
-    """As `uname -r` prints it."""
     tick_ns: int
     """Time between two interrupts of the kernel's clock: the granularity of TCP's timers."""
     sysctls: frozenset[str]
@@ -78,17 +77,6 @@ class Kernel:
     other_users: bool = True
     """Whether a process inside a sandbox can run as a user other than root: as one of the machine's
     users, or in a nested user namespace."""
-
-    @property
-    def version(self) -> tuple[int, int]:
-        """(6, 18) for 6.18.44-generic."""
-        major, minor = self.release.split("-")[0].split(".")[:2]
-        return int(major), int(minor)
-
-    @property
-    def name(self) -> str:
-        """Linux 6.18, for sentences."""
-        return "Linux {}.{}".format(*self.version)
 
 
 def tick_ns() -> int:

@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, Kernel
-from netstudy.testbed.real.congestion_controls import KERNEL_CONTROLS
+from netstudy.testbed.real.kernel_tcp import (
+    BURST_MAX_BYTES,
+    ack_departures,
+    control_name,
+    initial_rto_departures,
+    milliseconds,
+    offload_departures,
+    recovery_departures,
+    rule_departures,
+)
 from netstudy.units import payload_bytes
 from netstudy.wire import Tcp
 
-_PROFILE: Final = "linux-6"
-"""The TCP profile that is closest to today's kernels."""
-
-_DELAYED_ACK_NS = 40_000_000  # TCP_DELACK_MIN, include/net/tcp.h
-_INITIAL_RTO_NS = 1_000_000_000  # TCP_TIMEOUT_INIT
 _MAX_RTO_NS = 120_000_000_000  # TCP_RTO_MAX
-_QUICK_ACKS = 16  # TCP_MAX_QUICKACKS
-_ACK_EVERY = 2  # RFC 5681 (4.2)
-_RACK_ALWAYS = (6, 17)
-"""From this version on, the RACK bit of tcp_recovery has no effect: ip-sysctl.rst."""
-_BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 _RTO_MAX_MS = "ipv4/tcp_rto_max_ms"  # Linux 6.15
 _NEEDLESS = "ipv4/tcp_no_ssthresh_metrics_save"
 """In a kernel without this setting, tcp_no_metrics_save has the same effect by itself
@@ -58,12 +56,12 @@ def kernel_tcp(tcp: Tcp, mtu_bytes: int, kernel: Kernel) -> KernelTcp:
         sysctls={name: value for name, value in wanted.items() if name in kernel.sysctls},
         route=_route(tcp, mtu_bytes),
         congestion_control=_congestion_control(tcp, kernel),
-        burst_bytes=min(tcp.offload_burst_bytes, _BURST_MAX_BYTES),
+        burst_bytes=min(tcp.offload_burst_bytes, BURST_MAX_BYTES),
     )
 
 
 def _congestion_control(tcp: Tcp, kernel: Kernel) -> str:
-    named = KERNEL_CONTROLS.get(tcp.congestion_control, "reno")
+    named = control_name(tcp)
     return named if named in kernel.congestion_controls else "reno"
 
 
@@ -122,10 +120,10 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
     none."""
     return [
         *_control_departures(tcp, kernel),
-        *_recovery_departures(tcp, kernel),
+        *recovery_departures(tcp, kernel),
         *_timer_departures(tcp, kernel),
-        *_ack_departures(tcp),
-        *_offload_departures(tcp),
+        *ack_departures(tcp),
+        *offload_departures(tcp),
         *_output_departures(tcp),
         *_absent_settings(tcp, kernel),
     ]
@@ -134,7 +132,7 @@ def departures(tcp: Tcp, kernel: Kernel) -> list[str]:
 def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
     """An error message if sockets on this machine lack the study's congestion control; None if they
     have it."""
-    named = KERNEL_CONTROLS.get(tcp.congestion_control, "reno")
+    named = control_name(tcp)
     if named in kernel.congestion_controls:
         return None
     available = ", ".join(one for one in CONGESTION_CONTROLS if one in kernel.congestion_controls)
@@ -143,7 +141,7 @@ def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
 
 def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
     wanted = tcp.congestion_control
-    named = KERNEL_CONTROLS.get(wanted)
+    named = CONTROLS.get(wanted)
     if named is None:
         yield f"{kernel.name} has no {wanted}: its reno counts acknowledged bytes."
     elif named == "cubic" and kernel.hystart != (wanted == "cubic-hystart"):
@@ -154,81 +152,35 @@ def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
         )
 
 
-def _recovery_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
-    if tcp.recovery == "fack":
-        yield (
-            f"{kernel.name} has no forward acknowledgment and no rate halving: "
-            f"its loss recovery is that of the profile {_PROFILE}."
-        )
-    elif tcp.recovery == "rfc":
-        yield (
-            f"{kernel.name} recovers with proportional rate reduction (RFC 6937), not RFC 6675: "
-            f"its loss recovery is that of the profile {_PROFILE}."
-        )
-    elif tcp.sack and not tcp.rack and kernel.version >= _RACK_ALWAYS:
-        yield f"{kernel.name} always finds losses by time (RACK) while SACK is on."
-
-
 def _timer_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
-    if tcp.rto_rule != "linux":
-        yield (
-            f"{kernel.name} bounds the part of the timeout that is for variation from below, "
-            "not the timeout as RFC 6298 (2.4) does."
-        )
+    yield from rule_departures(tcp, kernel)
     if tcp.clock_tick_ns != kernel.tick_ns:
         yield (
-            f"The retransmission clock has a tick of {_ms(kernel.tick_ns)} here, "
-            f"not {_ms(tcp.clock_tick_ns)}."
+            f"The retransmission clock has a tick of {milliseconds(kernel.tick_ns)} here, "
+            f"not {milliseconds(tcp.clock_tick_ns)}."
         )
     yield from _min_rto_departures(tcp, kernel)
-    if tcp.initial_rto_ns != _INITIAL_RTO_NS:
-        yield f"{kernel.name} starts with a timeout of 1 s, not {_ms(tcp.initial_rto_ns)}."
+    yield from initial_rto_departures(tcp, kernel)
     yield from _max_rto_departures(tcp, kernel)
 
 
 def _min_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
     if tcp.min_rto_ns < kernel.tick_ns:
         yield (
-            f"A minimum timeout of {_ms(tcp.min_rto_ns)} is rounded up to a tick of "
-            f"{_ms(kernel.tick_ns)}; timeouts take up to two ticks more."
+            f"A minimum timeout of {milliseconds(tcp.min_rto_ns)} is rounded up to a tick of "
+            f"{milliseconds(kernel.tick_ns)}; timeouts take up to two ticks more."
         )
     elif tcp.min_rto_ns % 1_000_000:
-        yield f"A minimum timeout of {_ms(tcp.min_rto_ns)} is set as {_rto_min_ms(tcp)} ms."
+        wanted = milliseconds(tcp.min_rto_ns)
+        yield f"A minimum timeout of {wanted} is set as {_rto_min_ms(tcp)} ms."
 
 
 def _max_rto_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
     settable = _RTO_MAX_MS in kernel.sysctls
     got = _rto_max_ms(tcp) * 1_000_000 if settable else _MAX_RTO_NS
     if got != tcp.max_rto_ns:
-        yield f"{kernel.name} has a largest timeout of {_ms(got)}, not {_ms(tcp.max_rto_ns)}."
-
-
-def _ack_departures(tcp: Tcp) -> Iterator[str]:
-    if tcp.delayed_ack_ns != _DELAYED_ACK_NS:
-        yield f"Linux delays an acknowledgment by 40 ms, not by {_ms(tcp.delayed_ack_ns)}."
-    if tcp.ack_every_segments != _ACK_EVERY:
-        yield f"Linux acknowledges every 2 segments, not every {tcp.ack_every_segments}."
-    if tcp.quick_ack_segments != _QUICK_ACKS:
-        yield (
-            "Linux acknowledges the first 16 segments at once, "
-            f"not the first {tcp.quick_ack_segments}."
-        )
-    if tcp.quick_ack_disorder:
-        yield "Linux since 4.18 does not acknowledge quickly because of data out of order."
-    if not tcp.ack_pushed:
-        yield "Linux acknowledges the end of what was written as soon as it is read."
-
-
-def _offload_departures(tcp: Tcp) -> Iterator[str]:
-    if tcp.offload_burst_bytes > _BURST_MAX_BYTES:
-        yield f"A burst has 65536 bytes at most here, not {tcp.offload_burst_bytes}."
-    if tcp.offload_burst_bytes and tcp.offload_rule != "autosizing":
-        yield "Linux sizes its bursts by the pacing rate, it does not put them off."
-    if tcp.offload_request_bytes:
-        yield (
-            "No adapter cuts packets here: "
-            f"requests of {tcp.offload_request_bytes} bytes are not imposed."
-        )
+        wanted = milliseconds(tcp.max_rto_ns)
+        yield f"{kernel.name} has a largest timeout of {milliseconds(got)}, not {wanted}."
 
 
 def _output_departures(tcp: Tcp) -> Iterator[str]:
@@ -248,7 +200,3 @@ def _absent_settings(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
                 f"{kernel.name} has no net.{name.replace('/', '.')} that can be set here: it stays "
                 f"as it is, and is not set to {value}."
             )
-
-
-def _ms(duration_ns: int) -> str:
-    return f"{duration_ns / 1_000_000:g} ms"

@@ -14,6 +14,7 @@ import asyncio
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
@@ -143,7 +144,7 @@ class Master:
             out, errors = await process.communicate(given)
         finally:
             await end_process(process)
-        return Completed(out, errors.decode("utf-8", "replace"))
+        return Completed(out, errors.decode("utf-8", "replace").replace("\r\n", "\n"))
 
 
 @asynccontextmanager
@@ -187,9 +188,9 @@ class Tail:
             self._end = (self._end + part)[-_TAIL_BYTES:]
 
     async def done(self) -> str:
-        """The text, after the process has ended."""
+        """The text, after the process has ended. ssh ends its lines with CR LF."""
         await self._reading
-        return self._end.decode("utf-8", "replace")
+        return self._end.decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 async def _logged_in(
@@ -213,14 +214,20 @@ async def end_process(process: asyncio.subprocess.Process) -> None:
     """End a client that still runs: by SIGTERM, then by SIGKILL."""
     if process.returncode is not None:
         return
-    with suppress(ProcessLookupError):
-        process.terminate()
+    send_signal(process, signal.SIGTERM)
     try:
         await asyncio.wait_for(process.wait(), _GRACE_S)
     except TimeoutError:
-        with suppress(ProcessLookupError):
-            process.kill()
+        send_signal(process, signal.SIGKILL)
         await process.wait()
+
+
+def send_signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """Signal a child that has not been seen to end. Not by its own method, which may take the
+    child's exit status away from asyncio (Popen.send_signal polls)."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, number)
 
 
 def explained(host: str, destination: str, errors: str) -> str:
@@ -279,4 +286,4 @@ _CAUSES: Final[Sequence[tuple[str, str]]] = (
         "your ssh client refuses its configuration: {said}",
     ),
 )
-"""Pattern in what the client writes -> the cause. Messages of OpenSSH 7.6 to 10."""
+"""Pattern in the client's messages -> the cause. Messages of OpenSSH 7.6 to 10."""

@@ -29,7 +29,7 @@ class Probed:
     free_bytes: tuple[int, int] | None
     """Free space for the engine folder and for the folder of files."""
     printed: tuple[str, ...]
-    """What the log-in scripts of the user printed."""
+    """Lines that the log-in scripts of the user printed."""
 
 
 def nonce() -> str:
@@ -48,7 +48,7 @@ async def probe(master: Master, entry: HostEntry) -> Probed:
 
 
 def probed(lines: Sequence[str], printed: tuple[str, ...]) -> Probed:
-    """What the lines of `remote.PROBE` say."""
+    """The host as the lines of `remote.PROBE` describe it."""
     free = tuple(int(match[1]) * 1_024 for line in lines if (match := _FREE.match(line)))
     found = (re.fullmatch(r"([0-9a-f]{64}) .engine-\1", line) for line in lines)
     return Probed(
@@ -116,7 +116,7 @@ def not_copied(host: str, folder: str, size: int, errors: str) -> str:
         if re.search(pattern, errors):
             return where + cause
     said = "; ".join(errors.strip().splitlines()[-3:])
-    return where + (said or "what arrived differs from what was sent")
+    return where + (said or "the bytes that arrived differ from those sent")
 
 
 async def remove(master: Master, entry: HostEntry) -> list[str]:

@@ -151,7 +151,7 @@ FORGET_METRICS: Final = f"sudo sysctl net.{_NO_METRICS.replace('/', '.')}=1"
 
 
 def congestion_controls(files: Mapping[str, str]) -> tuple[frozenset[str], frozenset[str]]:
-    """The congestion controls that the kernel has loaded, and those that ordinary users may
-    choose."""
+    """The congestion controls that the kernel has loaded, and the ones among them that ordinary
+    users may choose."""
     available, allowed = (frozenset(files.get(_NET + name, "").split()) for name in _CONTROLS)
     return available, allowed

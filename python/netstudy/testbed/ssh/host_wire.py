@@ -85,7 +85,7 @@ class ListenCommand(Wire):
 
 
 class UnlistenCommand(Wire):
-    """Close the ports of a listen command now; None: those of all listen commands."""
+    """Close the ports of a listen command now; None: the ports of all listen commands."""
 
     command: Literal["unlisten"] = "unlisten"
     n: int | None = Field(default=None, exclude_if=lambda number: number is None)

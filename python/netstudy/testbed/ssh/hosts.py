@@ -15,7 +15,7 @@ from netstudy.testbed.ssh import remote
 from netstudy.testbed.ssh.connect import Master, master, master_argv, session_argv, socket_folder
 from netstudy.testbed.ssh.deploy import Probed, deploy, nonce, not_run, probe, remove
 from netstudy.testbed.ssh.host_wire import AGENT_PROTOCOL, HelloRecord
-from netstudy.testbed.ssh.session import HostSession, host_session
+from netstudy.testbed.ssh.session import HostInUseError, HostSession, host_session
 
 _AT_ONCE: Final = 8
 """Log-ins at the same time: sshd refuses some beyond 10 (MaxStartups), which a common jump host
@@ -65,7 +65,22 @@ async def open_each(
                     return error
 
             found = await asyncio.gather(*(one(*each) for each in enumerate(names)))
-            yield dict(zip(names, found, strict=True))
+            yield _with_twins(dict(zip(names, found, strict=True)))
+
+
+def _with_twins(
+    found: Mapping[str, OpenHost | TestbedError],
+) -> dict[str, OpenHost | TestbedError]:
+    """The hosts, where the error of a host that is in use names the host of the inventory that may
+    be the same machine."""
+    own = {one.session.hello.pid: name for name, one in found.items() if isinstance(one, OpenHost)}
+    told: dict[str, OpenHost | TestbedError] = {}
+    for name, one in found.items():
+        if isinstance(one, HostInUseError) and one.pid in own:
+            twin = own[one.pid]
+            one = TestbedError(f"{one}. If {name} and {twin} are one machine, list it only once")
+        told[name] = one
+    return told
 
 
 async def _open(

@@ -11,11 +11,12 @@ from typing import Any, Final, TypeVar
 
 from netstudy.errors import TestbedError
 from netstudy.inventory import Inventory
+from netstudy.testbed.real.clocks import Ping
 from netstudy.testbed.ssh.host_tcp import FILES
 from netstudy.testbed.ssh.host_wire import HostInterface, ReachedRecord
 from netstudy.testbed.ssh.hosts import OpenHost
 from netstudy.testbed.ssh.needs import Needs, Place
-from netstudy.testbed.ssh.session import ClockPing, HostSession
+from netstudy.testbed.ssh.session import HostSession
 
 AnswerT = TypeVar("AnswerT")
 
@@ -56,7 +57,7 @@ class Looked:
     governors: tuple[str, ...]
     """Distinct frequency governors of the CPUs; empty: the host has none."""
     interfaces: tuple[HostInterface, ...]
-    pings: tuple[ClockPing, ...]
+    pings: tuple[Ping, ...]
     activity: Activity
 
     def device_of(self, address: IPv4Address) -> HostInterface | None:
@@ -78,9 +79,7 @@ async def look(sessions: Sequence[HostSession]) -> list[Looked | TestbedError]:
     return await asyncio.gather(*map(_look, sessions, clocks))
 
 
-async def _look(
-    session: HostSession, pings: list[ClockPing] | TestbedError
-) -> Looked | TestbedError:
+async def _look(session: HostSession, pings: list[Ping] | TestbedError) -> Looked | TestbedError:
     return pings if isinstance(pings, TestbedError) else await _kept(_looked(session, pings))
 
 
@@ -92,7 +91,7 @@ async def _kept(answer: Coroutine[Any, Any, AnswerT]) -> AnswerT | TestbedError:
         return error
 
 
-async def _looked(session: HostSession, pings: Sequence[ClockPing]) -> Looked:
+async def _looked(session: HostSession, pings: Sequence[Ping]) -> Looked:
     interfaces = await session.interfaces()
     devices = [one.device for one in interfaces]
     watched = [_STAT, *(_counter(one, way) for one in devices for way in ("rx", "tx"))]
@@ -221,8 +220,8 @@ def sizes_to_try(*mtus: int) -> tuple[int, ...]:
     return (largest, *(size for size in _SIZES if size < largest))
 
 
-def offset_ns(pings: Sequence[ClockPing]) -> tuple[int, int]:
+def offset_ns(pings: Sequence[Ping]) -> tuple[int, int]:
     """The least and the largest offset of a host's clock to the controller's that agree with all
     pings."""
-    least = max(one.there_ns - one.received_ns for one in pings)
-    return least, min(one.there_ns - one.sent_ns for one in pings)
+    least = max(one.host_ns - one.received_ns for one in pings)
+    return least, min(one.host_ns - one.sent_ns for one in pings)

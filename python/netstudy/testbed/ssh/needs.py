@@ -1,4 +1,4 @@
-"""What the runs of a plan need of each host, and of each path between two hosts."""
+"""The needs of a plan: of each host, and of each path between two hosts."""
 
 from __future__ import annotations
 
@@ -45,7 +45,9 @@ class Needs:
 def needs_of_runs(runs: Iterable[wire.Run], inventory: Inventory) -> Needs:
     """The needs of some runs, all of which can be assigned to hosts."""
     found = Needs()
-    for run in runs:
+    # Runs differ in much that hosts need not know of.
+    distinct = {(repr(run.network), run.workload.connected): run for run in runs}
+    for run in distinct.values():
         assigned = assign(run.network, inventory)
         for one in assigned.addresses:
             _add_interface(found, run.network, one)

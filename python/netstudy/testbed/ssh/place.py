@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NoReturn
+from typing import Final, NoReturn
 
 from pydantic import TypeAdapter
 
@@ -15,13 +15,18 @@ from netstudy.errors import TestbedError
 from netstudy.store.nodes import NodeEnvironment
 from netstudy.study.vocabulary import HOSTS
 from netstudy.testbed.real.application import RunApplication
-from netstudy.testbed.real.congestion_controls import KERNEL_CONTROLS
+from netstudy.testbed.real.clocks import Clocks, HostClock, Ping
+from netstudy.testbed.real.kernel_tcp import KernelRelease, control_name
 from netstudy.testbed.real.place import EndpointAddress, NoSwitch, Program, SnmpAgent, Watched
 from netstudy.testbed.real.processes import NodeError, NodeProcess, RecordT, RunProcesses
 from netstudy.testbed.real.wire import SocketOptions
 from netstudy.testbed.ssh.assignment import Assignment, assign
+from netstudy.testbed.ssh.departures import HostKernel, departures
 from netstudy.testbed.ssh.pool import HostPool, Member
 from netstudy.wire_model import Wire
+
+_PINGS: Final = 10
+"""Questions for the clock of a host at a time."""
 
 
 class NoWatch:
@@ -41,6 +46,8 @@ class HostsPlace:
     environments: Sequence[tuple[tuple[str, ...], NodeEnvironment]] = ()
     _members: Mapping[str, Member] = field(default_factory=dict)
     """Host of the inventory -> its session, once the place is launched."""
+    _pings: dict[str, list[list[Ping]]] = field(default_factory=dict)
+    """Host of the study -> groups of questions for its clock."""
 
     @cached_property
     def assigned(self) -> Assignment:
@@ -61,7 +68,27 @@ class HostsPlace:
     @property
     def departures(self) -> Sequence[str]:
         """See Place.departures."""
-        return ()
+        kernels = {
+            node: HostKernel(KernelRelease(member.session.hello.kernel), member.tcp)
+            for node, host in self.assigned.hosts.items()
+            for member in (self._members[host],)
+        }
+        return departures(self.run.network, kernels)
+
+    @property
+    def clocks(self) -> Clocks:
+        """See Place.clocks: each host has a clock, which is named after the host. Nobody reads a
+        switch; its clock stands for that of the first host."""
+        estimates = {node: HostClock.of(node, groups) for node, groups in self._pings.items()}
+        first = next(iter(self.assigned.hosts))
+        switches = {switch.name: first for switch in self.run.network.switches}
+        return Clocks({**self.machines, **switches}, estimates)
+
+    @property
+    def machines(self) -> Mapping[str, str]:
+        """See Place.machines."""
+        zones = {zone.name: zone.host for zone in self.run.network.zones}
+        return {**{node: node for node in self.assigned.hosts}, **zones}
 
     @property
     def interfaces(self) -> Sequence[tuple[str, str]]:
@@ -97,13 +124,13 @@ class HostsPlace:
         found = self.assigned.address(endpoint)
         # A zone is an address of its host, whose network stack it shares.
         owner = self._host_of(found.node)
-        control = self.run.network.group(owner.group).tcp.congestion_control
+        tcp = self.run.network.group(owner.group).tcp
         return EndpointAddress(
             ip=str(found.ip),
             device=found.device or self._members[found.host].devices[found.ip],
             stack=owner.name,
             port=found.port,
-            socket=SocketOptions(congestion_control=KERNEL_CONTROLS.get(control, "reno")),
+            socket=SocketOptions(congestion_control=control_name(tcp)),
         )
 
     def _host_of(self, node: str) -> wire.Host:
@@ -126,7 +153,17 @@ class HostsPlace:
     async def launch(self) -> AsyncIterator[None]:
         """See Place.launch. Opens again the sessions that are lost since the last run."""
         self._members = await self.pool.ready(self.assigned.hosts.values())
+        self._pings = {node: [] for node in self.assigned.hosts}
         yield
+
+    async def compare_clocks(self) -> None:
+        """See Place.compare_clocks. One host after the other: waiting for others widens the
+        bound."""
+        for node, host in self.assigned.hosts.items():
+            try:
+                self._pings[node].append(await self._members[host].session.clock(_PINGS))
+            except TestbedError as error:
+                _fail(node, error)
 
     async def start(
         self,

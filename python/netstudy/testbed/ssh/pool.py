@@ -13,6 +13,7 @@ from typing import Final
 from netstudy.errors import TestbedError
 from netstudy.inventory import Inventory
 from netstudy.testbed.real.place import PlaceGoneError
+from netstudy.testbed.ssh.host_tcp import FILES
 from netstudy.testbed.ssh.hosts import OpenHost, open_hosts
 from netstudy.testbed.ssh.session import HostSession
 
@@ -28,6 +29,8 @@ class Member:
     opened: OpenHost
     devices: Mapping[IPv4Address, str]
     """Address -> the interface that has it."""
+    tcp: Mapping[str, str]
+    """Texts of `host_tcp.FILES`."""
 
     @property
     def session(self) -> HostSession:
@@ -74,7 +77,7 @@ async def _known(opened: OpenHost) -> Member:
         for address in one.addresses
         if ip_interface(address).version == 4
     }
-    return Member(opened, devices)
+    return Member(opened, devices, await opened.session.read(FILES))
 
 
 @asynccontextmanager

@@ -1,4 +1,4 @@
-"""Whether hosts are ready for a plan or for plans in general, and how to mend what is missing."""
+"""Whether hosts are ready for a plan, and the advice for each missing part."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from netstudy.documents.problems import listed
 from netstudy.errors import TestbedError
 from netstudy.hardware import HardwareLibrary
 from netstudy.inventory import HostEntry, Inventory
-from netstudy.testbed.real.congestion_controls import KERNEL_CONTROLS
+from netstudy.testbed.real.kernel_tcp import control_name
 from netstudy.testbed.ssh.host_tcp import (
     FORGET_METRICS,
     congestion_controls,
@@ -92,7 +92,7 @@ def host_aspects(
     )
     yield from _disks(name, entry, opened.probed.free_bytes)
     groups = needs.groups.get(name, [])
-    yield _controls(name, hello.uid, looked, {group.tcp.congestion_control for group in groups})
+    yield _controls(name, hello.uid, looked, {control_name(group.tcp) for group in groups})
     yield from _tcp(name, looked, groups)
     yield _clock(name, looked)
     for (host, address), wanted in needs.interfaces.items():
@@ -137,7 +137,7 @@ def _controls(host: str, uid: int, looked: Looked, wanted: set[str]) -> HostAspe
     """Congestion controls. Root may choose every loaded one (tcp_set_congestion_control)."""
     available, may_choose = congestion_controls(looked.tcp)
     usable = available if uid == 0 else may_choose
-    missing = sorted({KERNEL_CONTROLS.get(one, "reno") for one in wanted} - usable)
+    missing = sorted(wanted - usable)
     found = ", ".join(sorted(usable))
     if not missing:
         return HostAspect(host, "congestion", True, found)
@@ -151,8 +151,8 @@ def _controls(host: str, uid: int, looked: Looked, wanted: set[str]) -> HostAspe
 
 
 def _tcp(host: str, looked: Looked, groups: Sequence[wire.Group]) -> Iterator[HostAspect]:
-    """The other settings of TCP: what the study asks for is needed, what a profile only describes
-    is not."""
+    """The other settings of TCP: one that the study asks for is needed, one that only a profile
+    describes is not."""
     library = HardwareLibrary.default()
     found = dict.fromkeys(
         one for group in groups for one in differences(group, looked.tcp, library)
@@ -215,7 +215,7 @@ def _link(
 
 
 def _link_faults(wanted: InterfaceNeeds, device: HostInterface) -> Iterator[tuple[str, str]]:
-    """What is wrong with an interface, and how to mend it."""
+    """Each fault of an interface, with the advice for it."""
     name = device.device
     if wanted.device is not None and wanted.device != name:
         yield f"the inventory says {wanted.device}", f"write device: {name}, or leave it out"
@@ -250,14 +250,14 @@ def _governor(host: str, governors: Sequence[str]) -> HostAspect:
 def _activity(
     host: str, looked: Looked, inventory: Inventory, needs: Needs
 ) -> Iterator[HostAspect]:
-    """What others do on the host; no session of a run is there yet."""
+    """The activity of others on the host, since no run has begun."""
     percent, most = 100 * looked.activity.cpu_share, inventory.allow.other_cpu
     yield HostAspect(
         host,
         "other load",
         percent <= most,
         f"{percent:.1f} % of the CPUs are busy, allow.other_cpu is {most:g} %",
-        "end what runs there, or raise allow.other_cpu; runs beyond it are repeated",
+        "end other programs there, or raise allow.other_cpu; runs beyond it are repeated",
         needed=False,
     )
     for own, address in needs.interfaces:
@@ -272,7 +272,7 @@ def _activity(
             "other traffic",
             share is None or share <= allowed,
             f"{bps / 1e6:.2f} Mbit/s at {device.device}, allow.other_traffic is {allowed:g} %",
-            "end what sends there, or raise allow.other_traffic; runs beyond it are repeated",
+            "end other traffic there, or raise allow.other_traffic; runs beyond it are repeated",
             needed=False,
         )
 
@@ -329,19 +329,14 @@ def _packets(ends: str, path: PathLooked, reached: ReachedRecord) -> HostAspect:
     return HostAspect(ends, "path MTU", False, found, advice)
 
 
-def missing(found: Sequence[HostAspect]) -> list[str]:
-    """A sentence for each aspect without which runs are impossible, and how to mend it."""
-    return [
-        f"{one.host}: {one.found}" + (f" ({one.advice})" if one.advice else "")
-        for one in found
-        if not one.ok and one.needed
-    ]
+def refuse_missing(found: Sequence[HostAspect]) -> None:
+    """Raises TestbedError with each aspect without which runs are impossible, and how to mend
+    it."""
+    lacking = [one for one in found if not one.ok and one.needed]
+    if lacking:
+        lines = (f"{one.host}: {one.found}" + _how(one.advice) for one in lacking)
+        raise TestbedError("the hosts are not ready:" + "".join(f"\n  - {one}" for one in lines))
 
 
-def machine(found: Sequence[HostAspect]) -> Mapping[str, str]:
-    """The aspects of hosts as measurements, to be stored with the results."""
-    named: dict[str, str] = {}
-    for one in found:
-        key = f"{one.host}, {one.name}"
-        named[key] = f"{named[key]}; {one.found}" if key in named else one.found
-    return named
+def _how(advice: str | None) -> str:
+    return "" if advice is None else f" ({advice})"

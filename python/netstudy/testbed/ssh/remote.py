@@ -2,7 +2,7 @@
 
 The log-in shell of a user may be sh, bash, csh or fish, and its start files may print. So each
 command is `exec sh -c 'SCRIPT' sh ARGUMENT…` with a script without single quotes, and prints a line
-with a nonce first: what stands before that line is not the command's.
+with a nonce first: lines before it are not the command's.
 """
 
 from __future__ import annotations

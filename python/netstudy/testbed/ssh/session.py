@@ -21,9 +21,10 @@ from pydantic import ValidationError
 
 from netstudy.errors import TestbedError
 from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.real.clocks import Ping
 from netstudy.testbed.ssh import host_wire as hw
 from netstudy.testbed.ssh import remote
-from netstudy.testbed.ssh.connect import Tail, end_process
+from netstudy.testbed.ssh.connect import Tail, end_process, send_signal
 from netstudy.wire import to_json
 from netstudy.wire_model import Wire
 
@@ -35,6 +36,7 @@ _BEAT_S: Final = 1.0
 _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 _NS: Final = 10**9
 _SHOWN_BYTES: Final = 80
+_ERROR_LINES: Final = 3
 _OF_COMMAND: Final = re.compile(r"(?:listen|interfaces) (\d+): (.*)", re.DOTALL)
 """The message of an error that is about a command with a number."""
 
@@ -42,18 +44,17 @@ AnswerT = TypeVar("AnswerT")
 Program = Literal["agent"]
 
 
+class HostInUseError(TestbedError):
+    """A host that works for another controller."""
+
+    def __init__(self, message: str, pid: int | None) -> None:
+        """`pid` is the id of the host's process there; None: it is not visible."""
+        super().__init__(message)
+        self.pid = pid
+
+
 class HostLostError(TestbedError):
     """A host that has ended its session, or is not heard of any more."""
-
-
-@dataclass(frozen=True)
-class ClockPing:
-    """A question for the host's clock: its CLOCK_MONOTONIC was `there_ns` at some instant between
-    `sent_ns` and `received_ns` of the controller's."""
-
-    sent_ns: int
-    there_ns: int
-    received_ns: int
 
 
 @dataclass
@@ -128,6 +129,7 @@ class HostSession:
         self,
         host: str,
         process: asyncio.subprocess.Process,
+        errors: Tail,
         hello: hw.HelloRecord,
         printed: tuple[str, ...],
         lease_ns: int,
@@ -139,6 +141,7 @@ class HostSession:
         self.why_over = ""
         """Why the session is over; empty while it goes on."""
         self._process = process
+        self._errors = errors
         self._lease_ns = lease_ns
         self._heard_ns = time.monotonic_ns()
         self._heard_at = time.time()
@@ -217,7 +220,7 @@ class HostSession:
         assert isinstance(found, hw.ReachedRecord)
         return found
 
-    async def clock(self, count: int) -> list[ClockPing]:
+    async def clock(self, count: int) -> list[Ping]:
         """Ask for the host's clock `count` times, one question after the other. Only for times when
         the host sends nothing else: an answer behind other records widens the bound."""
         pings = []
@@ -230,7 +233,7 @@ class HostSession:
                 found = await self._within(answer, "about its clock")
                 assert isinstance(found, hw.ClockRecord)
                 received_ns = self._received_ns.pop(number)
-                pings.append(ClockPing(sent_ns, found.monotonic_ns, received_ns))
+                pings.append(Ping(sent_ns, found.monotonic_ns, received_ns))
         return pings
 
     async def send(self, command: Wire) -> None:
@@ -294,7 +297,7 @@ class HostSession:
         with suppress(BrokenPipeError, ConnectionResetError):  # the reader finds out why
             await self._process.stdin.drain()
 
-    # What runs during the session.
+    # Tasks of the session.
 
     async def _beat(self) -> None:
         """Write `alive` each second."""
@@ -316,8 +319,7 @@ class HostSession:
             if not was_late and now_ns - self._heard_ns > self._lease_ns:
                 at = time.strftime("%H:%M:%S", time.localtime(self._heard_at))
                 self._over(f"{self.host} has not been heard of since {at}")
-                with suppress(ProcessLookupError):  # ends writers that wait for a full pipe
-                    self._process.kill()
+                send_signal(self._process, Signals.SIGKILL)  # ends writers at a full pipe
 
     async def _read(self) -> None:
         assert self._process.stdout is not None
@@ -331,7 +333,15 @@ class HostSession:
                 self._pass_on(name.decode("utf-8", "replace"), rest)
             else:
                 self._own(rest, received_ns)
-        self._over(f"{self.host} has ended its session")
+        self._over("; ".join([f"{self.host} has ended its session", *await self._last_errors()]))
+
+    async def _last_errors(self) -> list[str]:
+        """The last lines of ssh and of the host's process on their standard error."""
+        try:
+            said = await asyncio.wait_for(asyncio.shield(self._errors.done()), GRACE_S)
+        except TimeoutError:  # the master may still hold it
+            return []
+        return said.strip().splitlines()[-_ERROR_LINES:]
 
     def _pass_on(self, name: str, line: bytes) -> None:
         if (channel := self._children.get(name)) is not None:
@@ -425,7 +435,7 @@ async def host_session(
 ) -> AsyncIterator[HostSession]:
     """Begin the session of a host by a command, and end it after the block.
 
-    `why_not` turns what the host's shell said into the reason why no session began. Raises
+    `why_not` turns the messages of the host's shell into the reason why no session began. Raises
     TestbedError with this reason, or if another controller holds the host.
     """
     process = await asyncio.create_subprocess_exec(
@@ -440,7 +450,7 @@ async def host_session(
     session = None
     try:
         printed, hello = await _greeted(host, process, nonce, errors, why_not)
-        session = HostSession(host, process, hello, printed, lease_ns)
+        session = HostSession(host, process, errors, hello, printed, lease_ns)
         yield session
     finally:
         if session is not None:
@@ -488,7 +498,7 @@ def _first(host: str, line: bytes, kind: type[AnswerT]) -> AnswerT:
     if isinstance(record, kind):
         return record
     if isinstance(record, hw.LockedRecord):
-        raise TestbedError(in_use(host, record))
+        raise HostInUseError(in_use(host, record), record.pid)
     message = record.message if isinstance(record, hw.HostErrorRecord) else f"'{record.kind}'"
     raise TestbedError(f"{host}: the session does not begin: {message}")
 

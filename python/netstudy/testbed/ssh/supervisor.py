@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 from netstudy import wire
-from netstudy.errors import TestbedError
 from netstudy.inventory import Inventory
 from netstudy.study.vocabulary import HOSTS
 from netstudy.testbed.engine import engine_version, find_engine
@@ -15,7 +14,7 @@ from netstudy.testbed.real.setting import SILENCE_S
 from netstudy.testbed.ssh.needs import Needs, needs_of_runs
 from netstudy.testbed.ssh.place import HostsPlace
 from netstudy.testbed.ssh.pool import HostPool, host_pool
-from netstudy.testbed.ssh.readiness import aspects_of, missing
+from netstudy.testbed.ssh.readiness import aspects_of, refuse_missing
 
 
 async def supervise(inventory: Inventory, file: str, captures: Path | None) -> None:
@@ -32,7 +31,6 @@ async def supervise(inventory: Inventory, file: str, captures: Path | None) -> N
 
 
 async def _check(pool: HostPool, needs: Needs, file: str) -> None:
-    """Raises TestbedError with everything that is missing on the hosts and between them."""
+    """Raises TestbedError if something is missing on the hosts or between them."""
     opened = {name: member.opened for name, member in pool.members.items()}
-    if said := missing(await aspects_of(opened, pool.inventory, needs, file)):
-        raise TestbedError("\n".join(said))
+    refuse_missing(await aspects_of(opened, pool.inventory, needs, file))

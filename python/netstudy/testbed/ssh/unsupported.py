@@ -79,10 +79,10 @@ def _inside(run: wire.Run) -> Iterator[str]:
 
 
 def _files(run: wire.Run, inventory: Inventory, name: str) -> Iterator[str]:
-    """Refuses transfers of files at hosts without a folder for them."""
+    """Refuses files at hosts without a folder for them."""
     traffic = traffic_of(run.workload)
     if not traffic.folders(run.workload):
         return
     for host in sorted(set(assign(run.network, inventory).hosts.values())):
         if inventory.hosts[host].files is None:
-            yield f"Transfers of files need a folder at {host}: {name} needs hosts.{host}.files."
+            yield f"Files of the study need a folder at {host}: {name} needs hosts.{host}.files."

@@ -1,0 +1,48 @@
+"""Differences between a study and the user's own network, as the records of runs have them."""
+
+from __future__ import annotations
+
+from netstudy.testbed.real.kernel_tcp import KernelRelease
+from netstudy.testbed.ssh.departures import HostKernel, departures
+from tests.testbed.ssh.test_assignment import INCAST, runs
+from tests.testbed.ssh.test_readiness import IPV4, TCP
+
+RELEASE = KernelRelease("6.1.0-28-amd64")
+NETWORK = runs(INCAST)[1].network
+"""A client and two servers, or three hosts in all, at any order of the levels."""
+
+
+def said(**changes: dict[str, str]) -> list[str]:
+    """The departures where some hosts of the study have other texts of files."""
+    kernels = {
+        host.name: HostKernel(RELEASE, {**TCP, **changes.get(host.name.replace("-", "_"), {})})
+        for host in NETWORK.hosts
+    }
+    return departures(NETWORK, kernels)
+
+
+def test_the_profiles_of_hosts_and_switches_are_claims() -> None:
+    lines = said()
+    assert any("buffers and the forwarding of generic-shallow is a claim" in one for one in lines)
+    assert any(
+        "CPUs of server are those of the user's hosts: the figures of host-1g" in one
+        for one in lines
+    )
+    assert len(lines) == len(set(lines))
+
+
+def test_a_setting_that_differs_at_one_host_names_it() -> None:
+    larger = {f"{IPV4}rmem": "4096 131072 33554432"}
+    lines = said(client=larger)
+    assert (
+        "At client, receive_buffer is 32 MiB, not 6 MiB: a setting of the whole host, which is "
+        "left as it is."
+    ) in lines
+    everywhere = said(**{host.name.replace("-", "_"): larger for host in NETWORK.hosts})
+    assert any(one.startswith("At server, receive_buffer is 32 MiB") for one in everywhere)
+
+
+def test_hosts_whose_connections_inherit_from_earlier_runs_are_named() -> None:
+    lines = said(client={f"{IPV4}no_metrics_save": "0"})
+    assert any(one.startswith("Connections of client inherit ssthresh") for one in lines)
+    assert not any("inherit" in one for one in said())

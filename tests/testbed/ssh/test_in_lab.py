@@ -1,0 +1,134 @@
+"""Hosts with a real sshd, in a lab on this machine: what doctor says of each fault."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from netstudy.testbed.netns.namespaces import find_program
+
+labs = pytest.importorskip("tests.tools.lab", reason="no lab in this checkout")
+user_named = pytest.importorskip("tests.testbed.conftest").user_named
+
+pytestmark = pytest.mark.engine
+
+
+@pytest.fixture(scope="module")
+def lab() -> Iterator[Any]:
+    absent = [name for name in ("ssh", "sshd", "nft", "ip") if find_program(name) is None]
+    if absent:
+        pytest.skip(f"no {', '.join(absent)}")
+    with labs.lab_of(user_named("root"), "2") as lab:
+        yield lab
+
+
+def doctor(lab: Any, *, expects: int) -> dict[tuple[str, str], dict[str, Any]]:
+    """What doctor says: host and aspect -> the finding."""
+    script = f"{lab.user.python} -m netstudy doctor --testbed $NETSTUDY_LAB/hosts.yaml --json"
+    done = lab.run(script)
+    assert done.code == expects, done.output
+    return {(one["host"], one["name"]): one for one in json.loads(done.output)}
+
+
+def test_two_hosts_are_ready_and_nothing_is_left(lab: Any) -> None:
+    found = doctor(lab, expects=0)
+    assert found["h1", "interface"]["found"].startswith("eth0 has 10.98.0.1, ")
+    assert found["h1 - h2", "port"]["ok"]
+    assert found["h2 - h1", "path MTU"]["found"] == "packets of 1500 bytes pass"
+    # Clocks of the lab are 1,000 s apart.
+    offsets = [float(found[host, "clock"]["found"].split()[0]) for host in ("h1", "h2")]
+    assert offsets[1] - offsets[0] == pytest.approx(1000, abs=0.01)
+    assert lab.at("h1", "pgrep -f netstudy-engine.*host").output == ""
+    assert lab.run("ls -A $XDG_RUNTIME_DIR").output == ""
+
+
+@pytest.mark.parametrize(
+    ("fault", "undo", "aspect", "told"),
+    [
+        ("host-key h1", None, "session", "the host key of h1 is not the known one in"),
+        ("lock h1 held", "lock h1 free", "session", "h1 is in use by pid"),
+        (
+            "home h1 noexec",
+            "home h1 exec",
+            "session",
+            "may not be run there (a mount with noexec?)",
+        ),
+        ("arch h1 riscv64", "arch h1 off", "session", "there is no engine for riscv64"),
+        ("max-sessions h1 0", "max-sessions h1 10", "session", "raise MaxSessions"),
+        ("cut h1 control", "join h1 control", "session", "h1 does not answer within 10 s"),
+        ("bashrc h1 Welcome", "bashrc h1 off", "start files", 'print a line: "Welcome"'),
+    ],
+)
+def test_each_fault_of_a_host_has_its_sentence(
+    lab: Any, fault: str, undo: str | None, aspect: str, told: str
+) -> None:
+    before = lab.run("cat ~/.ssh/known_hosts").output
+    lab.make(*fault.split())
+    try:
+        found = doctor(lab, expects=0 if aspect == "start files" else 2)
+        assert told in found["h1", aspect]["found"]
+        assert found["h2", "log-in"]["ok"], "the other host is checked all the same"
+    finally:
+        if undo is not None:
+            lab.make(*undo.split())
+        else:  # the new key is the host's from now on
+            lab.run(
+                f"grep -v '^h1[ ,]\\|10.99.0.1' >$HOME/known <<'END'\n{before}\nEND\n"
+                "ssh-keyscan 10.99.0.1 2>/dev/null >>$HOME/known; mv $HOME/known ~/.ssh/known_hosts"
+            )
+
+
+def test_a_full_disk_is_named_and_nothing_half_is_stored(lab: Any) -> None:
+    lab.run(f"{lab.user.python} -m netstudy clean --testbed $NETSTUDY_LAB/hosts.yaml --yes")
+    lab.make("disk", "h2", "full")
+    try:
+        found = doctor(lab, expects=2)
+        assert "the disk is full; free some space" in found["h2", "session"]["found"]
+        assert lab.said("h2", "ls -A .cache/netstudy 2>/dev/null; true") == ""
+    finally:
+        lab.make("disk", "h2", "ok")
+
+
+@pytest.mark.parametrize(
+    ("fault", "undo", "path", "aspect", "told"),
+    [
+        ("firewall h1 5000-5001", "firewall h1 off", "h2 - h1", "port", "does not answer h2: "),
+        (
+            "mtu-hole h2 1300",
+            "mtu-hole h2 off",
+            "h1 - h2",
+            "path MTU",
+            "packets of 1500 bytes do not pass, of 1280 they do",
+        ),
+    ],
+)
+def test_a_fault_between_hosts_names_both(
+    lab: Any, fault: str, undo: str, path: str, aspect: str, told: str
+) -> None:
+    lab.make(*fault.split())
+    try:
+        assert told in doctor(lab, expects=2)[path, aspect]["found"]
+    finally:
+        lab.make(*undo.split())
+
+
+def test_a_name_that_leads_to_another_host_is_refused(lab: Any) -> None:
+    swapped = "s/ssh: h1,/ssh: x,/; s/ssh: h2,/ssh: h1,/; s/ssh: x,/ssh: h2,/"
+    lab.run(f"sed -i '{swapped}' $NETSTUDY_LAB/hosts.yaml")
+    try:
+        found = doctor(lab, expects=2)
+        assert "h1 does not have 10.98.0.1; it has 10.98.0.2" in found["h1", "address"]["found"]
+    finally:
+        lab.run(f"sed -i '{swapped}' $NETSTUDY_LAB/hosts.yaml")
+
+
+def test_clean_removes_the_engine(lab: Any) -> None:
+    doctor(lab, expects=0)
+    assert "engine-" in lab.said("h1", "ls .cache/netstudy")
+    clean = f"{lab.user.python} -m netstudy clean --testbed $NETSTUDY_LAB/hosts.yaml --yes --json"
+    removed = json.loads(lab.run(clean).output)["removed"]
+    assert {host: len(names) for host, names in removed.items()} == {"h1": 1, "h2": 1}
+    assert lab.said("h1", "ls -A .cache") == ""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, Kernel
 from netstudy.testbed.real.kernel_tcp import (
     BURST_MAX_BYTES,
+    CONTROLS,
     ack_departures,
     control_name,
     initial_rto_departures,

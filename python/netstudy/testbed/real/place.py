@@ -126,9 +126,8 @@ class Place(Protocol):
 
     @property
     def clocks(self) -> Clocks:
-        """The clocks of all nodes, as far as `compare_clocks` has compared them. The clock of a
-        host is named after the host or after its machine; that of a switch is the clock of whoever
-        reads the switch."""
+        """The clocks of all nodes, as far as `compare_clocks` has compared them. A host's clock is
+        named after the host or its machine; that of a switch is the clock of its reader."""
         ...
 
     @property

@@ -1,5 +1,5 @@
 """`netstudy doctor`: checks this machine, or the hosts of an inventory, for everything that
-netstudy needs, and says how to mend what is missing."""
+netstudy needs, and gives advice for each missing part."""
 
 from __future__ import annotations
 

@@ -170,6 +170,21 @@ def test_the_folder_of_sockets_is_private_short_and_removed(
     assert not Path(folder).exists()
 
 
+def test_the_folder_of_a_killed_process_is_removed_by_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    with tempfile.TemporaryDirectory() as short:  # the path of tmp_path is too long for a socket
+        monkeypatch.setenv("XDG_RUNTIME_DIR", short)
+        for name in (f"{ended.pid}-x", f"{os.getpid()}-x", "notes"):
+            Path(short, f"netstudy-ssh-{name}").mkdir()
+        with socket_folder():
+            names = {path.name for path in Path(short).iterdir()}
+    assert f"netstudy-ssh-{ended.pid}-x" not in names
+    assert {f"netstudy-ssh-{os.getpid()}-x", "netstudy-ssh-notes"} < names
+
+
 async def _log_in(tmp_path: Path) -> None:
     async with connect.master("alpha", "alpha", str(tmp_path / "0")):
         pass

@@ -25,7 +25,7 @@ def test_the_profiles_of_hosts_and_switches_are_claims() -> None:
     lines = said()
     assert any("buffers and the forwarding of generic-shallow is a claim" in one for one in lines)
     assert any(
-        "CPUs of server are those of the user's hosts: the figures of host-1g" in one
+        "CPUs of their own: the figures of host-1g for server are not imposed" in one
         for one in lines
     )
     assert len(lines) == len(set(lines))

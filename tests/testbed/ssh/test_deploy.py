@@ -17,7 +17,7 @@ from netstudy.testbed.ssh import engines, remote
 from netstudy.testbed.ssh.connect import Master
 from netstudy.testbed.ssh.deploy import not_begun, not_copied, not_run, probed
 from netstudy.testbed.ssh.engines import elf, engine_for
-from netstudy.testbed.ssh.host_wire import HelloRecord
+from netstudy.testbed.ssh.host_wire import AGENT_PROTOCOL, HelloRecord
 from netstudy.testbed.ssh.hosts import commands, disagreement
 
 BINARY = b"#!/bin/sh\necho engine\n"
@@ -186,7 +186,7 @@ class TestEngines:
 
 HELLO = HelloRecord(
     version="0.1.0",
-    agent_protocol=2,
+    agent_protocol=AGENT_PROTOCOL,
     architecture="x86_64",
     kernel="6.1.0",
     boot_id="b",
@@ -204,9 +204,13 @@ def test_an_engine_of_another_version_or_protocol_is_refused() -> None:
     said = disagreement("alpha", HELLO, "0.2.0")
     assert said is not None
     assert "its engine is version 0.1.0, the one here is 0.2.0; make the engines anew" in said
-    said = disagreement("alpha", HELLO.model_copy(update={"agent_protocol": 1}), "0.1.0")
+    said = disagreement(
+        "alpha", HELLO.model_copy(update={"agent_protocol": AGENT_PROTOCOL - 1}), "0.1.0"
+    )
     assert said is not None
-    assert "speaks version 1 of the protocol with agents, netstudy speaks 2" in said
+    assert (
+        f"speaks version {AGENT_PROTOCOL - 1} of the protocol with agents, netstudy speaks" in said
+    )
 
 
 def test_a_dry_run_knows_every_command_for_a_host() -> None:

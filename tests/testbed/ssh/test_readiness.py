@@ -13,7 +13,7 @@ from netstudy.errors import TestbedError
 from netstudy.inventory import parse_inventory
 from netstudy.testbed.real.clocks import Ping
 from netstudy.testbed.ssh.deploy import Probed
-from netstudy.testbed.ssh.host_wire import HelloRecord, HostInterface, ReachedRecord
+from netstudy.testbed.ssh.host_wire import AGENT_PROTOCOL, HelloRecord, HostInterface, ReachedRecord
 from netstudy.testbed.ssh.hosts import OpenHost
 from netstudy.testbed.ssh.look import (
     Activity,
@@ -39,7 +39,7 @@ TWO = parse_inventory(
 ALPHA, BETA = IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2")
 HELLO = HelloRecord(
     version="0.1.0",
-    agent_protocol=2,
+    agent_protocol=AGENT_PROTOCOL,
     architecture="x86_64",
     kernel="6.1.0",
     boot_id="b",

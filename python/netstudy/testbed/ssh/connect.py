@@ -29,6 +29,7 @@ CONNECT_S: Final = 10
 """How long a log-in may take to reach the host."""
 _AUTHENTICATE_S: Final = 60.0
 """How long a log-in may take in all: a hardware key waits for a touch."""
+_PREFIX: Final = "netstudy-ssh-"
 _POLL_S: Final = 0.01
 _GRACE_S: Final = 2.0
 _SOCKET_PATH_MAX: Final = 90
@@ -93,15 +94,25 @@ def socket_folder() -> Iterator[str]:
             break
     else:
         raise TestbedError("no folder for sockets: /tmp cannot be written to; set TMPDIR")
-    folder = tempfile.mkdtemp(prefix="netstudy-", dir=parent)
+    _remove_stale(Path(parent))
+    folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=parent)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+def _remove_stale(parent: Path) -> None:
+    """Remove the folders of processes that were killed before they could."""
+    for folder in parent.glob(f"{_PREFIX}*-*"):
+        pid = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        is_own = folder.is_dir() and folder.stat().st_uid == os.geteuid()
+        if is_own and pid.isdigit() and not Path("/proc", pid).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def _is_usable(parent: str) -> bool:
-    longest = f"{parent}/netstudy-12345678/1234"
+    longest = f"{parent}/{_PREFIX}1234567-12345678/1234"
     return len(os.fsencode(longest)) <= _SOCKET_PATH_MAX and os.access(parent, os.W_OK | os.X_OK)
 
 

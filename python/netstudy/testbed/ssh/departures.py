@@ -78,8 +78,8 @@ def _metrics(played: Mapping[str, HostKernel]) -> Iterator[str]:
 def _hosts(network: wire.Network) -> Iterator[str]:
     for group in network.groups:
         yield (
-            f"The interfaces and CPUs of {group.name} are those of the user's hosts: the figures "
-            f"of {group.profile} are not imposed."
+            f"The user's hosts have interfaces and CPUs of their own: the figures of "
+            f"{group.profile} for {group.name} are not imposed."
         )
 
 

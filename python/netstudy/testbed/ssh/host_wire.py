@@ -13,9 +13,10 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field, TypeAdapter
 
+from netstudy.testbed.real.wire import AGENT_SCHEMA
 from netstudy.wire_model import Wire
 
-AGENT_PROTOCOL: Final = 2
+AGENT_PROTOCOL: Final = int(AGENT_SCHEMA.rpartition("/")[2])
 """Version of the messages between controller and agent, which `hello` reports."""
 
 Port = Annotated[int, Field(ge=0, le=65_535)]

@@ -372,7 +372,7 @@ class TestOptions:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         refusal = ["sh", "-c", "echo unshare failed: Operation not permitted >&2; exit 1"]
-        monkeypatch.setattr(front, "sandbox_command", lambda argv: refusal)
+        monkeypatch.setattr(front, "sandbox_command", lambda _argv: refusal)
         with pytest.raises(TestbedError, match=r"not permitted; run as root, or see netstudy doct"):
             front.check_machine(clocks=True)
 

@@ -69,7 +69,7 @@ def caller(uid: int, gid: int, home: Path) -> User:
 
 
 def passwd(users: Iterable[User]) -> str:
-    """The machine's /etc/passwd with these users in place of those of the same names or ids."""
+    """The machine's /etc/passwd with these users in place of its users of the same names or ids."""
     own = list(users)
     names, uids = {one.name for one in own}, {str(one.uid) for one in own}
     others = [

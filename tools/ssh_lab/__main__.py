@@ -183,7 +183,7 @@ def _roles(text: str, hosts: int) -> dict[str, int]:
 
 
 def check_machine(*, clocks: bool) -> None:
-    """Raises TestbedError with what this machine lacks for a lab, and the command that mends it."""
+    """Raises TestbedError if this machine cannot make a lab, with the command that mends it."""
     lacking = [name for name in _PROGRAMS if find_program(name) is None]
     if lacking:
         packages = " ".join(dict.fromkeys(_PROGRAMS[name] for name in lacking))

@@ -1,4 +1,4 @@
-"""What the caller of `tools/lab` asks for, as the first process of the lab reads it."""
+"""The options of `tools/lab`, as its first process inside the sandbox reads them."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class Children:
         self._own: dict[int, subprocess.Popen[bytes]] = {}
 
     def start(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-        """Start a program; the options are those of Popen."""
+        """Start a program, with options of Popen."""
         child = subprocess.Popen(command, **options)
         self._own[child.pid] = child
         return child

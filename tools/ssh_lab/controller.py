@@ -42,7 +42,7 @@ def make_folders() -> str:
 
 
 def complete(user: User, machines: Sequence[Machine], login: User) -> None:
-    """Write what the OpenSSH client and netstudy need to know of the hosts, for this user."""
+    """Write the files for this user from which the OpenSSH client and netstudy know the hosts."""
     hosts = [one.host for one in machines]
     (_KEY.parent / "config").write_text("\n".join(_configuration(host, login) for host in hosts))
     _KNOWN_HOSTS.write_text("".join(map(_known, machines)))

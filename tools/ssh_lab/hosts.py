@@ -73,7 +73,7 @@ class LabHost:
 
     @property
     def log(self) -> Path:
-        """What the host's sshd writes to standard error."""
+        """Standard error of the host's sshd."""
         return self.folder / "log"
 
 

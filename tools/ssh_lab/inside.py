@@ -2,8 +2,8 @@
 
 usage: python -m tools.ssh_lab.inside FD
 
-Reads a line with what was asked (`asked.Asked`) from the file descriptor, then the number of each
-signal that COMMAND shall get, as a byte. When it ends, the kernel ends every other process of the
+Reads a line with the options (`asked.Asked`) from the file descriptor, then the numbers of signals
+for COMMAND, a byte each. When it ends, the kernel ends every other process of the
 lab, and with them the namespaces, mounts and files.
 """
 
@@ -34,8 +34,8 @@ from tools.ssh_lab.study_network import StudyNetwork
 from tools.ssh_lab.users import ROOT, User, caller, ordinary_user
 
 _PASSED_ON: Final = (signal.SIGCHLD, signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-"""Signals that must not end this process: the end of a child, and those that a terminal or a caller
-sends to the whole process group, of which COMMAND has got its own."""
+"""Signals that must not end this process: the end of a child, and signals of a terminal to the
+whole process group, which COMMAND gets too."""
 
 _ASKING_S = 5.0
 """Time for `fault` to send its words."""

@@ -16,8 +16,8 @@ from netstudy.testbed.netns.namespaces import (
     within,
 )
 from netstudy.testbed.netns.tuning import set_offloads
-from tools.ssh_lab.hosts import Interface
-from tools.ssh_lab.links import wait_until_forwarding
+from tools.ssh_lab.hosts import CONTROL_DEVICE, Interface
+from tools.ssh_lab.links import wait_until_forwarding, wait_until_up
 from tools.ssh_lab.machines import Machine
 from tools.ssh_lab.numbers import number, whole
 
@@ -47,11 +47,17 @@ def _set_ports(machine: Machine, link: str, state: str) -> None:
     if link not in ("control", "test"):
         raise StudyError(f"{link}: the links of a host are control and test")
     if link == "control":
+        devices = [CONTROL_DEVICE]
         _set_port(machine.host.control_port, state)
-        return
-    for namespace, port in (one.peer for one in machine.host.interfaces if one.bridged):
-        with within(namespace):
-            _set_port(port, state)
+    else:
+        bridged = [one for one in machine.host.interfaces if one.bridged]
+        devices = [one.device for one in bridged]
+        for namespace, port in (one.peer for one in bridged):
+            with within(namespace):
+                _set_port(port, state)
+    if state == "up":
+        with within(machine.host.name):
+            wait_until_up(devices)
 
 
 def _set_port(port: str, state: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +18,7 @@ from netstudy.testbed.netns.users import is_all_users
 from tools.ssh_lab.hosts import CONTROL_DEVICE, CONTROLLER, LabHost
 
 _BRIDGE: Final = "br0"
-_FORWARDING_S = 30.0
+_READY_S = 30.0
 _LOOK_S = 0.02
 _SYSCTLS = Path("/proc/sys/net")
 
@@ -58,6 +58,7 @@ def make_plain_network(hosts: Sequence[LabHost]) -> None:
         with within(host.name):
             for one in host.interfaces:
                 run_batch("ip", _with_address(one.device, one.address))
+            wait_until_up([one.device for one in host.interfaces])
     with within(SWITCHES):
         wait_until_forwarding(ports)
 
@@ -65,11 +66,26 @@ def make_plain_network(hosts: Sequence[LabHost]) -> None:
 def wait_until_forwarding(ports: Collection[str]) -> None:
     """Wait for these ports of bridges of the current namespace: for up to a second after a link is
     up, the kernel has not told its bridge (linkwatch). Raises TestbedError."""
-    deadline = time.monotonic() + _FORWARDING_S
-    while not _forwarding_ports().issuperset(ports):
+    _wait(_forwarding_ports, ports)
+
+
+def wait_until_up(devices: Collection[str]) -> None:
+    """Wait for interfaces of the current namespace: the kernel is as late to start their queues.
+    Raises TestbedError."""
+    _wait(_interfaces_up, devices)
+
+
+def _wait(ready: Callable[[], set[str]], wanted: Collection[str]) -> None:
+    deadline = time.monotonic() + _READY_S
+    while not ready().issuperset(wanted):
         if time.monotonic() > deadline:
-            raise TestbedError(f"{', '.join(ports)}: no frames are forwarded")
+            raise TestbedError(f"{', '.join(wanted)}: not up after {_READY_S:.0f} s")
         time.sleep(_LOOK_S)
+
+
+def _interfaces_up() -> set[str]:
+    found = json.loads(run_program("ip", "-j", "link", "show"))
+    return {one["ifname"] for one in found if one["operstate"] == "UP"}
 
 
 def _forwarding_ports() -> set[str]:

@@ -184,7 +184,7 @@ class Machine:
         return self.host.log.read_text(errors="replace").count("Server listening on")
 
     def wait_until_up(self) -> None:
-        """Wait until sshd answers. Raises TestbedError with what it wrote when it does not."""
+        """Wait until sshd answers. Raises TestbedError with the end of its log if it does not."""
         self._wait(self._answers)
 
     def _wait(self, is_done: Callable[[], bool]) -> None:

@@ -17,6 +17,7 @@ from netstudy.testbed.netns.namespaces import program
 from netstudy.testbed.netns.users import is_all_users
 
 SHELL: Final = "/bin/bash"
+_HOMES = Path("/home")
 _FIRST_UID = 1000
 
 
@@ -56,7 +57,7 @@ def ordinary_user() -> User:
     """The ordinary user of the hosts: `ns`, with a user id that this machine does not use."""
     used = {one.pw_uid for one in pwd.getpwall()}
     uid = next(uid for uid in range(_FIRST_UID, 1 << 16) if uid not in used)
-    return User("ns", uid, uid, Path("/home/ns"))
+    return User("ns", uid, uid, _HOMES / "ns")
 
 
 def caller(uid: int, gid: int, home: Path) -> User:
@@ -69,7 +70,7 @@ def caller(uid: int, gid: int, home: Path) -> User:
 
 
 def passwd(users: Iterable[User]) -> str:
-    """The machine's /etc/passwd with these users in place of those of the same names or ids."""
+    """The machine's /etc/passwd with these users in place of its users of the same names or ids."""
     own = list(users)
     names, uids = {one.name for one in own}, {str(one.uid) for one in own}
     others = [

@@ -19,6 +19,8 @@ from tests.testbed.conftest import CHECKOUT, User, user_named
 from tests.testbed.processes import descendants, namespaces_of
 from tests.tools.lab import SSH, Lab, lab_of, result, start
 from tools.ssh_lab import __main__ as front
+from tools.ssh_lab.asked import ASKED, Asked
+from tools.ssh_lab.study_run import Choice, run_with
 
 pytestmark = [
     pytest.mark.engine,
@@ -399,6 +401,12 @@ class TestNetworkOfAStudy:
             assert not lab.fetch("client", "10.77.0.2")
             lab.make("join", "client", "test")
             assert lab.fetch("client", "10.77.0.2")
+
+    def test_a_run_with_instruments_reaches_the_first_process_as_it_is(self) -> None:
+        run = run_with(Choice(CHECKOUT / "studies/gigabit"), 3)
+        assert run.instruments
+        asked = Asked(3, ("true",), "/", (0, 0), False, {}, 1000, 256, (), run)
+        assert ASKED.validate_json(ASKED.dump_json(asked, by_alias=True)) == asked
 
     def test_zones_are_addresses_also_with_a_stack_of_their_own(self, root: User) -> None:
         options = ("--network=studies/zones", "--only=stack=own", "--tuned")

@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         "--network",
         type=Path,
         metavar="STUDY",
-        help="join the hosts by the network of the study's first run with N hosts, through the "
+        help="join the hosts by the largest network of the study with N hosts, through the "
         "engine's switches; hosts, interfaces and roles have the study's names",
     )
     parser.add_argument(
@@ -209,7 +209,7 @@ def _run(asked: Asked) -> int:
     os.close(reading)
     _pass_signals(writing)
     with suppress(BrokenPipeError), os.fdopen(writing, "wb", closefd=False) as request:
-        request.write(ASKED.dump_json(asked) + b"\n")
+        request.write(ASKED.dump_json(asked, by_alias=True) + b"\n")
     code = lab.wait()
     return code if code >= 0 else 128 - code  # 128 + signal, as shells do
 

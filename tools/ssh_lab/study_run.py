@@ -26,13 +26,15 @@ class Choice:
 
 
 def run_with(choice: Choice, hosts: int) -> wire.Run:
-    """The first run of the study with this number of hosts. Raises StudyError if there is none."""
+    """The first of the study's runs with the largest network with this number of hosts:
+    it has the interfaces and zones of all levels. Raises StudyError if there is none."""
     plan = _plan(choice)
-    sizes = {len(run.network.hosts) for run in plan.runs}
-    if hosts not in sizes:
+    found = [run for run in plan.runs if len(run.network.hosts) == hosts]
+    if not found:
+        sizes = {len(run.network.hosts) for run in plan.runs}
         there = ", ".join(map(str, sorted(sizes)))
         raise StudyError(f"no run of {choice.study} has {hosts} hosts; there are runs with {there}")
-    return next(run for run in plan.runs if len(run.network.hosts) == hosts)
+    return max(found, key=lambda run: (len(run.network.links), len(run.network.nodes)))
 
 
 def _plan(choice: Choice) -> wire.Plan:

@@ -1123,8 +1123,9 @@ class IterationSamples(Wire):
     kernel queues, which count only the total; `ports` may have this total."""
     retransmissions: tuple[int, ...]
     """Segments that the servers retransmitted."""
-    timeouts: tuple[int, ...]
-    """Number of times that the servers' retransmission timers expired."""
+    timeouts: tuple[int, ...] | None = None
+    """Number of times that the servers' retransmission timers expired. None: a server's kernel does
+    not count them for each connection (Linux before 6.7)."""
 
 
 class ConnectionSamples(Wire):
@@ -1148,8 +1149,9 @@ class ConnectionSamples(Wire):
     retransmissions: tuple[int, ...]
     """Segments retransmitted by the ends that send data: by the server if clients only ask, by the
     client if only clients send, by both if both send."""
-    timeouts: tuple[int, ...]
-    """Number of times that the retransmission timers of these ends expired."""
+    timeouts: tuple[int, ...] | None = None
+    """Number of times that the retransmission timers of these ends expired. None: the kernel of one
+    of them does not count them for each connection (Linux before 6.7)."""
     connect_ns: tuple[int, ...] | None = None
     """FTP only: time until the control connection was open."""
     login_ns: tuple[int, ...] | None = None

@@ -31,11 +31,12 @@ def evidence(
     switch: SwitchEvidence = NO_SWITCH,
     measure: tuple[int, int] = (0, 1_000_000_000),
     observers: Sequence[str] = (),
+    unreported: Sequence[str] = (),
 ) -> Evidence:
     """Evidence of a run whose agents wrote such records; `grown` and `delivered` say, by endpoint,
     what counters of the host grew by in the measuring phase, and what each of its connections
     received; `tcp`, what further counters of TCP_INFO grew by. `observers` are hosts without
-    traffic whose counters are read."""
+    traffic whose counters are read. No kernel reports the `unreported` counters of TCP_INFO."""
     specs = replace(
         agent_specs(run.workload.connected, probed=run.probe is not None),
         observers=tuple(AgentSpec(host, "observer") for host in observers),
@@ -56,6 +57,7 @@ def evidence(
                         (grown or {}).get(spec.endpoint, {}),
                         (delivered or {}).get(spec.endpoint, 0),
                         (tcp or {}).get(spec.endpoint, {}),
+                        unreported,
                     )
                     for edge in EDGES
                 },
@@ -73,7 +75,12 @@ def evidence(
 
 
 def _snapshot(
-    edge: str, spec: AgentSpec, grown: Mapping[str, int], delivered: int, tcp: Mapping[str, int]
+    edge: str,
+    spec: AgentSpec,
+    grown: Mapping[str, int],
+    delivered: int,
+    tcp: Mapping[str, int],
+    unreported: Sequence[str],
 ) -> SnapshotRecord:
     ended = edge == wire.MEASURE_END
     tcp = {"tcp_bytes_received": delivered, "retransmissions": 0, "timeouts": 0, **tcp}
@@ -88,7 +95,7 @@ def _snapshot(
                 connection=number,
                 bytes_received=delivered * ended,
                 bytes_sent=0,
-                tcp={name: value * ended for name, value in tcp.items()},
+                tcp={n: value * ended for n, value in tcp.items() if n not in unreported},
             )
             for number in range(len(spec.rows))
         ),

@@ -77,6 +77,7 @@ def from_record(record: wire.RunRecord) -> Outcome:
         for readings in ports.values()
         if "frames_dropped" in readings
     )
+    assert connections.timeouts is not None, "the simulator counts timeouts"
     return Outcome(
         goodput_mbps=8_000 * sum(transfers.bytes_received) / took_ns,
         drops=drops,

@@ -111,6 +111,7 @@ def engine_outcome(output: str) -> Outcome:
 def from_record(record: wire.RunRecord) -> Outcome:
     """The outcome in a record. Goodput is a ratio of sums: all bytes divided by all time."""
     assert record.samples.iteration is not None, "a run that is ok has iterations"
+    assert record.samples.iteration.timeouts is not None, "the simulator counts timeouts"
     assert record.bytes_received is not None, "a run that is ok has received"
     drops = dropped_in_all(record)
     assert drops is not None, "the simulator counts drops"

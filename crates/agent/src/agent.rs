@@ -21,7 +21,7 @@ pub(crate) struct Agent<'a> {
 impl Agent<'_> {
     pub(crate) fn ready(&self, listening: Vec<Endpoint>) -> AgentRecord {
         AgentRecord::Ready {
-            schema: AgentRecordSchema::V2,
+            schema: AgentRecordSchema::V3,
             version: env!("CARGO_PKG_VERSION").to_owned(),
             node: self.plan.node.clone(),
             pid: std::process::id(),

@@ -1,7 +1,7 @@
 //! The listening side of an agent: accepts each connection of the plan once, and no other connections.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
 use netstudy_records::{AgentPlan, AgentRecord, ConnectionPlan, Endpoint, Token};
@@ -64,7 +64,7 @@ impl Door {
         let mut addresses: Vec<IpAddr> = expected.iter().map(|one| one.local).collect();
         addresses.sort_unstable();
         addresses.dedup();
-        let listen = |address| socket::listen_at(SocketAddr::new(address, plan.port), &plan.socket);
+        let listen = |address| socket::listen(address, plan);
         Ok(Self {
             listeners: addresses.into_iter().map(listen).collect::<Result<_, _>>()?,
             token: plan.token.clone(),

@@ -34,6 +34,7 @@ use crate::seconds::Seconds;
 use crate::socket;
 use crate::tallies::{Carried, Tally};
 use crate::tcp_info;
+use crate::workloads;
 
 /// Epoll keys of the controller and the timer. The key of a connection is its number. The keys of
 /// listeners and of greeting peers have a bit set that is never set in a connection number.
@@ -267,8 +268,10 @@ impl<'a> Driver<'a> {
             return Ok(());
         }
         for (number, connection) in (0..).zip(&self.connections) {
-            if connection.state == State::Open {
-                self.application.acknowledged(now, number, acknowledged(connection)?);
+            if connection.state == State::Open
+                && let Some(total) = acknowledged(connection)?
+            {
+                self.application.acknowledged(now, number, total);
             }
         }
         Ok(())
@@ -280,8 +283,8 @@ impl<'a> Driver<'a> {
             let stream = self.connections[connection as usize].stream();
             let values = tcp_info::values(stream).map_err(Failure::run("reading TCP_INFO"))?;
             let idle_ns = self.clock.as_ns(self.idle);
-            let reading = Reading::now(values, self.agent.scheduling.spent(), Some(idle_ns));
-            self.recorder.read(connection, reading);
+            let reading = Reading::now(&values, self.agent.scheduling.spent(), Some(idle_ns));
+            self.recorder.read(connection, &reading);
         }
         Ok(())
     }
@@ -337,8 +340,17 @@ impl<'a> Driver<'a> {
         // The peer has answered, so the whole greeting is acknowledged: subtract this count from
         // later ones.
         let connection = &mut self.connections[number as usize];
-        connection.acknowledged_before = tcp_info::bytes_acknowledged(connection.stream())
+        let acknowledged = tcp_info::bytes_acknowledged(connection.stream())
             .map_err(Failure::run("reading TCP_INFO"))?;
+        let needs_it = workloads::of(&self.agent.plan.workload).needs_acknowledgments();
+        if acknowledged.is_none() && needs_it {
+            return Err(Failure::Run(
+                "the kernel does not report acknowledged bytes (TCP_INFO), without which data that \
+                 a client sends cannot be counted"
+                    .to_owned(),
+            ));
+        }
+        connection.acknowledged_before = acknowledged.unwrap_or_default();
         self.opened(number)
     }
 
@@ -645,8 +657,8 @@ impl<'a> Driver<'a> {
         for record in self.recorder.into_records() {
             output.write(&record)?;
         }
-        if let Some(seconds) = self.seconds {
-            output.write(&seconds.into_record())?;
+        if let Some(seconds) = self.seconds.and_then(Seconds::into_record) {
+            output.write(&seconds)?;
         }
         if let Some(pacing) = self.lateness.into_record() {
             output.write(&pacing)?;
@@ -662,9 +674,10 @@ fn carried(connection: &Connection) -> Result<Carried, Failure> {
     Ok(Carried { received: connection.received(), acknowledged: acknowledged(connection)? })
 }
 
-/// How many bytes of the application the peer has acknowledged on an open connection.
-fn acknowledged(connection: &Connection) -> Result<u64, Failure> {
+/// How many bytes of the application the peer has acknowledged on an open connection; none: the
+/// kernel does not report that.
+fn acknowledged(connection: &Connection) -> Result<Option<u64>, Failure> {
     let total = tcp_info::bytes_acknowledged(connection.stream())
         .map_err(Failure::run("reading TCP_INFO"))?;
-    Ok(total.saturating_sub(connection.acknowledged_before))
+    Ok(total.map(|total| total.saturating_sub(connection.acknowledged_before)))
 }

@@ -25,6 +25,9 @@ pub(crate) fn read(line: &[u8]) -> Result<Checked, Failure> {
 
 fn check(plan: AgentPlan) -> Result<Checked, String> {
     positive("time_limit_ms", plan.time_limit_ms)?;
+    if let Some((first, last)) = plan.ports.filter(|(first, last)| *first == 0 || first > last) {
+        return Err(format!("ports: {first} to {last} is no range of ports"));
+    }
     positive("silence_limit_ms", u64::from(plan.silence_limit_ms.unwrap_or(1)))?;
     positive("progress_interval_ms", u64::from(plan.progress_interval_ms.unwrap_or(1)))?;
     let instruments = &plan.instruments;
@@ -131,6 +134,8 @@ mod tests {
             ("agent-server.json", "\"token\"", "\"tokn\"", "tokn"),
             ("agent-server.json", "\"no_delay\": true", "\"no_delay\": 1", "socket.no_delay"),
             ("agent-server.json", "\"port\": 0", "\"port\": 70000", "port"),
+            ("agent-server.json", "[40000, 40099]", "[40099, 40000]", "ports: 40099 to 40000"),
+            ("agent-server.json", "[40000, 40099]", "[0, 9]", "ports: 0 to 9"),
         ] {
             let text = example(name).replacen(from, to, 1);
             let failure = read(text.as_bytes()).err().expect("a bad plan");

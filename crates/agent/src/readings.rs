@@ -4,7 +4,7 @@ use netstudy_records::{AgentRecord, Taken};
 
 use crate::clock::monotonic_ns;
 use crate::scheduling::Spent;
-use crate::tcp_info::{NAMES, Values};
+use crate::tcp_info::{self, Values};
 
 /// One reading.
 #[derive(Clone, Copy, Debug)]
@@ -18,15 +18,13 @@ pub(crate) struct Reading {
 
 impl Reading {
     /// A reading now, with these times of the agent and these values of the connection.
-    pub(crate) fn now(tcp: Values, spent: Spent, idle_ns: Option<u64>) -> Self {
-        Self { at_ns: monotonic_ns(), spent, tcp, idle_ns }
+    pub(crate) fn now(tcp: &Values, spent: Spent, idle_ns: Option<u64>) -> Self {
+        Self { at_ns: monotonic_ns(), spent, tcp: *tcp, idle_ns }
     }
 }
 
 /// The record of a connection's readings.
 pub(crate) fn record(connection: u32, taken: Taken, readings: &[Reading]) -> AgentRecord {
-    let column = |place: usize| readings.iter().map(|one| one.tcp[place]).collect();
-    let names = NAMES.iter().enumerate();
     AgentRecord::Readings {
         connection,
         taken,
@@ -34,6 +32,6 @@ pub(crate) fn record(connection: u32, taken: Taken, readings: &[Reading]) -> Age
         cpu_ns: readings.iter().map(|one| one.spent.cpu_ns).collect(),
         waited_ns: readings.iter().map(|one| one.spent.waited_ns).collect(),
         idle_ns: readings.iter().map(|one| one.idle_ns).collect(),
-        values: names.map(|(place, (name, _))| ((*name).to_owned(), column(place))).collect(),
+        values: tcp_info::columns(&readings.iter().map(|one| &one.tcp)),
     }
 }

@@ -80,13 +80,11 @@ impl Recorder {
     /// bytes that this end has received and the bytes that the peer has acknowledged.
     pub(crate) fn over(&mut self, now: Time, carried: &[Carried]) {
         let grown = carried.iter().zip(&self.bytes_before);
+        let bytes_received = grown.clone().map(|(now, before)| now.received - before.0).collect();
         // No data were in flight when the phase began, so all bytes sent before were acknowledged
         // by then.
-        let (bytes_received, bytes_acknowledged) = grown
-            .map(|(now, before)| {
-                (now.received - before.0, now.acknowledged.saturating_sub(before.1))
-            })
-            .unzip();
+        let bytes_acknowledged =
+            grown.map(|(now, before)| Some(now.acknowledged?.saturating_sub(before.1))).collect();
         self.over = Some((now, InTime { bytes_received, bytes_acknowledged }));
     }
 
@@ -129,7 +127,7 @@ impl Recorder {
     }
 
     /// Records a reading of a connection.
-    pub(crate) fn read(&mut self, connection: u32, reading: Reading) {
+    pub(crate) fn read(&mut self, connection: u32, reading: &Reading) {
         self.recording.read(connection, reading);
     }
 

@@ -20,7 +20,8 @@ pub(crate) struct Seconds {
     connection: Vec<u32>,
     start_ns: Vec<u64>,
     bytes_received: Vec<u64>,
-    bytes_sent: Vec<u64>,
+    /// None: unknown.
+    bytes_sent: Vec<Option<u64>>,
 }
 
 impl Seconds {
@@ -83,14 +84,17 @@ impl Seconds {
             self.connection.push(number);
             self.start_ns.push(start_ns);
             self.bytes_received.push(now.received - before.received);
-            self.bytes_sent.push(now.acknowledged - before.acknowledged);
+            let acknowledged = now.acknowledged.zip(before.acknowledged);
+            self.bytes_sent.push(acknowledged.map(|(now, before)| now - before));
         }
         self.before.copy_from_slice(carried);
     }
 
-    pub(crate) fn into_record(self) -> AgentRecord {
+    /// The record; none: some of its values are unknown.
+    pub(crate) fn into_record(self) -> Option<AgentRecord> {
         let Self { connection, start_ns, bytes_received, bytes_sent, .. } = self;
-        AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent }
+        let bytes_sent = bytes_sent.into_iter().collect::<Option<_>>()?;
+        Some(AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent })
     }
 }
 
@@ -103,7 +107,9 @@ mod tests {
     }
 
     fn carried(received: u64, acknowledged: u64) -> Vec<Carried> {
-        vec![Carried { received, acknowledged }, Carried { received: 7, acknowledged: 0 }]
+        let carried =
+            |received, acknowledged| Carried { received, acknowledged: Some(acknowledged) };
+        vec![carried(received, acknowledged), carried(7, 0)]
     }
 
     #[test]
@@ -116,7 +122,7 @@ mod tests {
         assert_eq!(seconds.due(), at(2500));
         // The reader stalls until 3600 ms: the rows of two seconds are due.
         seconds.add(at(3600), &carried(350, 31));
-        let AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent } =
+        let Some(AgentRecord::Seconds { connection, start_ns, bytes_received, bytes_sent }) =
             seconds.into_record()
         else {
             unreachable!()
@@ -129,13 +135,22 @@ mod tests {
     }
 
     #[test]
+    fn a_table_with_unknown_bytes_is_left_out() {
+        let mut seconds = Seconds::new();
+        let unknown = [Carried { received: 1, acknowledged: None }];
+        seconds.begin(at(0), unknown.to_vec());
+        seconds.end(at(500), &unknown);
+        assert!(seconds.into_record().is_none());
+    }
+
+    #[test]
     fn the_end_of_the_phase_cuts_the_last_second_off() {
         let rows_of = |end_ms| {
             let mut seconds = Seconds::new();
             seconds.begin(at(500), carried(0, 0));
             seconds.end(at(end_ms), &carried(150, 11));
             seconds.add(at(9000), &carried(900, 90));
-            let AgentRecord::Seconds { start_ns, bytes_received, .. } = seconds.into_record()
+            let Some(AgentRecord::Seconds { start_ns, bytes_received, .. }) = seconds.into_record()
             else {
                 unreachable!()
             };

@@ -4,25 +4,52 @@ use std::ffi::OsString;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
-use netstudy_records::{AgentRecord, Endpoint, SocketOptions};
+use netstudy_records::{AgentPlan, AgentRecord, Endpoint, SocketOptions};
 use nix::errno::Errno;
 use nix::sys::socket::{
-    AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt, listen,
-    setsockopt, socket, sockopt,
+    self, AddressFamily, Backlog, SockFlag, SockType, SockaddrStorage, bind, connect, getsockopt,
+    setsockopt, sockopt,
 };
 
 use crate::failure::Failure;
 
-/// A non-blocking listener that accepts connections at `address` only.
-pub(crate) fn listen_at(
-    address: SocketAddr,
+/// A non-blocking listener that accepts connections at `address` only, at the port of the plan.
+pub(crate) fn listen(address: IpAddr, plan: &AgentPlan) -> Result<TcpListener, Failure> {
+    match plan.port {
+        0 => listen_anywhere(address, plan),
+        port => try_to_listen(address, port, &plan.socket)?
+            .map_err(Failure::run(format!("listening at {}", SocketAddr::new(address, port)))),
+    }
+}
+
+/// Like [`listen`], at a free port of the plan's range; without a range, at a port that the kernel
+/// chooses.
+pub(crate) fn listen_anywhere(address: IpAddr, plan: &AgentPlan) -> Result<TcpListener, Failure> {
+    let (first, last) = plan.ports.unwrap_or((0, 0));
+    for port in first..=last {
+        match try_to_listen(address, port, &plan.socket)? {
+            Err(Errno::EADDRINUSE) => {}
+            listener => {
+                let at = SocketAddr::new(address, port);
+                return listener.map_err(Failure::run(format!("listening at {at}")));
+            }
+        }
+    }
+    Err(Failure::Run(format!("none of the ports {first} to {last} is free at {address}")))
+}
+
+fn try_to_listen(
+    address: IpAddr,
+    port: u16,
     options: &SocketOptions,
-) -> Result<TcpListener, Failure> {
-    let fd = open(address.ip(), options)?;
-    let refused = || format!("listening at {address}");
-    bind(fd.as_raw_fd(), &SockaddrStorage::from(address)).map_err(Failure::run(refused()))?;
-    listen(&fd, Backlog::MAXCONN).map_err(Failure::run(refused()))?;
-    Ok(fd.into())
+) -> Result<Result<TcpListener, Errno>, Failure> {
+    let fd = open(address, options)?;
+    // Connections of an earlier run may still be in TIME_WAIT at this port. Two sockets may then be
+    // bound to it, but only one of them may listen.
+    setsockopt(&fd, sockopt::ReuseAddr, &true).map_err(Failure::run("SO_REUSEADDR"))?;
+    let at = SockaddrStorage::from(SocketAddr::new(address, port));
+    let listening = bind(fd.as_raw_fd(), &at).and_then(|()| socket::listen(&fd, Backlog::MAXCONN));
+    Ok(listening.map(|()| fd.into()))
 }
 
 /// Starts to connect from `from` to `to`. When the socket becomes writable, the connection is open or
@@ -60,8 +87,8 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
         IpAddr::V6(_) => AddressFamily::Inet6,
     };
     let flags = SockFlag::SOCK_CLOEXEC | SockFlag::SOCK_NONBLOCK;
-    let fd =
-        socket(family, SockType::Stream, flags, None).map_err(Failure::run("opening a socket"))?;
+    let fd = socket::socket(family, SockType::Stream, flags, None)
+        .map_err(Failure::run("opening a socket"))?;
     if let Some(name) = &options.congestion_control {
         setsockopt(&fd, sockopt::TcpCongestion, &OsString::from(name))
             .map_err(Failure::run(format!("the kernel refuses the congestion control '{name}'")))?;

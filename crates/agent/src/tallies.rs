@@ -47,8 +47,8 @@ impl Tally {
 pub(crate) struct Carried {
     /// Received by the application, every byte verified.
     pub(crate) received: u64,
-    /// Sent by the application and acknowledged by the peer's TCP.
-    pub(crate) acknowledged: u64,
+    /// Sent by the application and acknowledged by the peer's TCP; none: unknown.
+    pub(crate) acknowledged: Option<u64>,
 }
 
 /// Counters of one connection of the plan, which may use several TCP connections (FTP).
@@ -136,11 +136,13 @@ impl Tallied for Tally {
 
     fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters {
         let [bytes_received, bytes_sent] = self.bytes();
-        let tcp = tcp_info::by_name(&self.stream).unwrap_or_else(|error| {
-            let source = format!("TCP_INFO of connection {}", self.connection);
-            missing.insert(source, error.desc().to_owned());
-            BTreeMap::new()
-        });
+        let (tcp, why) = match tcp_info::by_name(&self.stream) {
+            Ok(tcp) => (tcp, tcp_info::UNREPORTED),
+            Err(error) => (BTreeMap::new(), error.desc()),
+        };
+        if tcp.is_empty() {
+            missing.insert(format!("TCP_INFO of connection {}", self.connection), why.to_owned());
+        }
         ConnectionCounters { connection: self.connection, bytes_received, bytes_sent, tcp }
     }
 }
@@ -204,10 +206,7 @@ fn sample(tallies: &Tallies, series: &mut BTreeMap<u32, Series>) {
 
 impl Series {
     fn into_record(self, connection: u32) -> AgentRecord {
-        let column = |index: usize| self.values.iter().map(|values| values[index]).collect();
-        let names = tcp_info::NAMES.iter().enumerate();
-        let mut values: BTreeMap<String, Vec<u64>> =
-            names.map(|(index, (name, _))| ((*name).to_owned(), column(index))).collect();
+        let mut values = tcp_info::columns(&self.values.iter());
         for (index, name) in ["bytes_received", "bytes_sent"].into_iter().enumerate() {
             values.insert(name.to_owned(), self.bytes.iter().map(|bytes| bytes[index]).collect());
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::iter;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::{self, JoinHandle};
@@ -19,6 +20,9 @@ const READINGS_MAX: usize = 256;
 
 /// Values that change when the connection sends something, or hears of an arrival.
 const MOVES: [&str; 3] = ["tcp_bytes_sent", "tcp_bytes_acked", "delivered_segments"];
+
+/// Further values without which waits cannot be found.
+const NEEDED: [&str; 4] = ["unacked_segments", "timeouts", "srtt_us", "rttvar_us"];
 
 /// The thread that looks.
 #[derive(Debug)]
@@ -42,7 +46,7 @@ impl Watch {
                 for tally in tallies.all() {
                     if let Some(values) = tally.values() {
                         let own = watched.entry(tally.connection()).or_default();
-                        own.look(Reading::now(values, spent, None));
+                        own.look(Reading::now(&values, spent, None));
                     }
                 }
                 while deadline <= Instant::now() {
@@ -78,6 +82,8 @@ struct Watched {
     before_ns: u64,
     wait: Option<Wait>,
     waits: Vec<(Wait, u64, WaitEnd)>,
+    /// The kernel does not report everything that is needed to find waits.
+    is_blind: bool,
 }
 
 /// A wait that has not ended.
@@ -100,13 +106,15 @@ impl Default for Watched {
             before_ns: 0,
             wait: None,
             waits: Vec::new(),
+            is_blind: false,
         }
     }
 }
 
 impl Watched {
     fn look(&mut self, now: Reading) {
-        if let Some(last) = self.last {
+        self.is_blind |= !shows_waits(&now.tcp);
+        if let Some(last) = self.last.filter(|_| !self.is_blind) {
             if is_waiting(&last.tcp, &now.tcp) {
                 let begun = Wait {
                     before_ns: self.before_ns,
@@ -139,7 +147,7 @@ impl Watched {
         }
     }
 
-    fn into_records(self, connection: u32) -> [AgentRecord; 2] {
+    fn into_records(self, connection: u32) -> impl Iterator<Item = AgentRecord> {
         let column = |of: fn(&(Wait, u64, WaitEnd)) -> u64| self.waits.iter().map(of).collect();
         let waits = AgentRecord::Waits {
             connection,
@@ -150,13 +158,19 @@ impl Watched {
             round_trip_ns: column(|(wait, ..)| wait.round_trip_ns),
             ended: self.waits.iter().map(|(.., ended)| *ended).collect(),
         };
-        [readings::record(connection, Taken::AtIntervals, &self.kept), waits]
+        let readings = readings::record(connection, Taken::AtIntervals, &self.kept);
+        iter::once(readings).chain((!self.is_blind).then_some(waits))
     }
+}
+
+/// True if the kernel reports everything that is needed to find waits.
+fn shows_waits(values: &Values) -> bool {
+    MOVES.iter().chain(&NEEDED).all(|name| tcp_info::value(values, name).is_some())
 }
 
 /// True if data are outstanding and nothing has moved between two looks.
 fn is_waiting(before: &Values, after: &Values) -> bool {
-    let outstanding = |values| tcp_info::value(values, "unacked_segments") > 0;
+    let outstanding = |values| tcp_info::value(values, "unacked_segments") > Some(0);
     let is_equal = |name| tcp_info::value(before, name) == tcp_info::value(after, name);
     outstanding(before) && outstanding(after) && MOVES.into_iter().all(is_equal)
 }
@@ -174,7 +188,7 @@ fn end(before: &Values, after: &Values) -> WaitEnd {
 
 /// The smoothed round trip plus four deviations (RFC 6298, 2.3).
 fn round_trip_ns(values: &Values) -> u64 {
-    let us = |name| tcp_info::value(values, name);
+    let us = |name| tcp_info::value(values, name).unwrap_or_default();
     1_000 * (us("srtt_us") + 4 * us("rttvar_us"))
 }
 
@@ -190,7 +204,7 @@ mod tests {
     fn look(at_ms: u64, values: &[(&str, u64)]) -> Reading {
         let value = |name| values.iter().find(|(own, _)| *own == name).map_or(0, |(_, own)| *own);
         let spent = Spent { cpu_ns: 0, waited_ns: None };
-        let tcp = NAMES.map(|(name, _)| value(name));
+        let tcp = NAMES.map(|(name, _)| Some(value(name)));
         Reading { at_ns: at_ms * MS, spent, tcp, idle_ns: None }
     }
 
@@ -225,6 +239,23 @@ mod tests {
     #[test]
     fn a_connection_without_outstanding_data_waits_for_nothing() {
         assert!(waits(&[[9, 0, 0, 0], [9, 0, 0, 0], [9, 0, 0, 0], [10, 1, 0, 0]]).is_empty());
+    }
+
+    #[test]
+    fn waits_that_the_kernel_does_not_show_are_no_record() {
+        let mut watched = Watched::default();
+        for at_ms in [0, 5, 10] {
+            let mut one = look(at_ms, &[("unacked_segments", 1)]);
+            let place = NAMES.iter().position(|(name, _)| *name == "timeouts");
+            one.tcp[place.expect("it is read")] = None;
+            watched.look(one);
+        }
+        let records: Vec<_> = watched.into_records(0).collect();
+        let [AgentRecord::Readings { values, at_ns, .. }] = &records[..] else {
+            panic!("{records:?}")
+        };
+        assert_eq!(at_ns.len(), 3);
+        assert!(!values.contains_key("timeouts") && values.contains_key("retransmissions"));
     }
 
     #[test]

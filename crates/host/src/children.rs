@@ -13,7 +13,7 @@ use crate::output::Output;
 /// Longest wait for children that were killed. They end at once, unless they wait for a device.
 const KILL_TIME: Duration = Duration::from_secs(1);
 
-/// All children of this session; those that have ended as well.
+/// All children of this session, ended ones included.
 #[derive(Debug)]
 pub(crate) struct Children {
     output: Arc<Output>,

@@ -21,7 +21,7 @@ use crate::lock::Lock;
 use crate::output::Output;
 use crate::{Failure, clock, facts, files, interfaces, reach};
 
-/// Longest time between two looks at children: those that were stopped are found by looking.
+/// Longest time between two looks at children, by which stopped ones are found.
 const LOOK: Duration = Duration::from_millis(250);
 /// Longest time for the last records to be written.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -96,7 +96,7 @@ struct Session {
 impl Session {
     fn obey(&mut self) -> Result<End, Failure> {
         loop {
-            // Before lines are read: those that arrived while this process was stopped come too late.
+            // Before lines are read: lines that arrived while this process was stopped come too late.
             if self.lease.left().is_zero() {
                 return Ok(End::LeaseOver);
             }

@@ -16,17 +16,18 @@ use crate::{DataPath, Direction, Jitter, Latency, Load, Operation, PhaseKind, Un
 /// The schema of the plan that an agent reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentSchema {
-    /// Any workload, several connections, phases.
-    #[serde(rename = "netstudy/agent/2")]
-    V2,
+    /// Any workload, several connections, phases, a range of ports.
+    #[serde(rename = "netstudy/agent/3")]
+    V3,
 }
 
 /// The schema of the records that an agent writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AgentRecordSchema {
-    /// Samples by kind, bytes of each connection, series.
-    #[serde(rename = "netstudy/agent-record/2")]
-    V2,
+    /// Samples by kind, bytes of each connection, series. Whatever the kernel does not report is
+    /// absent.
+    #[serde(rename = "netstudy/agent-record/3")]
+    V3,
 }
 
 /// Bytes that a client transferred on each connection before the time of a phase was over.
@@ -35,8 +36,9 @@ pub enum AgentRecordSchema {
 pub struct InTime {
     /// Bytes received, each of them verified.
     pub bytes_received: Vec<u64>,
-    /// Bytes sent that the peer's TCP had acknowledged.
-    pub bytes_acknowledged: Vec<u64>,
+    /// Bytes sent that the peer's TCP had acknowledged; none: the kernel does not report them
+    /// (`TCP_INFO`).
+    pub bytes_acknowledged: Option<Vec<u64>>,
 }
 
 /// The task of one agent: the first line on its standard input.
@@ -66,8 +68,12 @@ pub struct AgentPlan {
     /// What is read from the host and its connections during the run.
     pub instruments: InstrumentPlan,
     /// The port at which the agent listens, on each local address of connections that it accepts.
-    /// 0: the kernel chooses a port.
+    /// 0: a port of `ports`.
     pub port: u16,
+    /// First and last port at which the agent may listen, for connections of the plan and for data
+    /// connections of FTP, as long as no single port is asked for. None: the kernel chooses a port.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<(u16, u16)>,
     /// The agent's connections, numbered from 0: first those of the workload, then those of the
     /// probe. Only observers have none.
     pub connections: Vec<ConnectionPlan>,
@@ -660,7 +666,7 @@ pub enum AgentRecord {
     },
     /// Bytes that each connection of the workload carried in each second, from the start of the
     /// client's measuring phase until the agent was stopped. Only clients of transfers and requests
-    /// write this record.
+    /// write this record. It is absent if the kernel does not report acknowledged bytes.
     Seconds {
         /// Connection of each row.
         connection: Vec<u32>,
@@ -777,7 +783,7 @@ pub enum AgentRecord {
         values: BTreeMap<String, Vec<Option<u64>>>,
     },
     /// Samples of the kernel's `TCP_INFO` of a connection, taken at an interval. This record is
-    /// absent if the plan has no interval.
+    /// absent if the plan has no interval. Values that the kernel does not report are absent.
     ConnectionSeries {
         /// Its number.
         connection: u32,
@@ -803,12 +809,14 @@ pub enum AgentRecord {
         /// the readings were taken at intervals.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         idle_ns: Option<Vec<u64>>,
-        /// Values by name, one per reading. They have the names of [`ConnectionCounters::tcp`].
+        /// Values by name, one per reading. They have the names of [`ConnectionCounters::tcp`]. Values
+        /// that the kernel does not report are absent.
         values: BTreeMap<String, Vec<u64>>,
     },
     /// Times in which a connection had data outstanding, but at two looks or more had neither sent
     /// anything nor heard of an arrival: it waited for an acknowledgment or for a timer. One row per
-    /// wait.
+    /// wait. This record is absent if the kernel does not report all that is looked at (Linux before
+    /// 6.7 counts no timeouts of a connection).
     Waits {
         /// Its number.
         connection: u32,
@@ -901,7 +909,9 @@ pub struct ConnectionCounters {
     /// `cwnd_segments`, `ssthresh_segments`, `delivery_rate_bytes_per_s`, `retransmissions`,
     /// `timeouts`, and the payload `tcp_bytes_sent` (retransmissions included), `tcp_bytes_acked`
     /// and `tcp_bytes_received`. TCP's bytes include the greeting of a connection (36 bytes) and
-    /// the answer to it (1 byte); the application's bytes do not.
+    /// the answer to it (1 byte); the application's bytes do not. Values that the kernel does not
+    /// report are absent: Linux before 6.7 has no `timeouts`, before 5.4 no `peer_window_bytes`,
+    /// before 4.19 no `tcp_bytes_sent`.
     pub tcp: BTreeMap<String, u64>,
 }
 

@@ -12,7 +12,7 @@ use std::net::Ipv4Addr;
 use serde::{Deserialize, Serialize};
 
 /// Version of the messages between a controller and an agent: that of [`crate::AgentSchema`].
-pub const AGENT_PROTOCOL: u32 = 2;
+pub const AGENT_PROTOCOL: u32 = 3;
 
 /// A program that the host's process starts as its child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -136,7 +136,8 @@ pub enum HostRecord {
         /// When the owner was started (UTC); none: unknown.
         since: Option<String>,
     },
-    /// The controller has not been heard of for the time of the lease: the last record.
+    /// The controller has not been heard of for the time of the lease, so the session ends. Ends of
+    /// children may be reported before and after this record, or not at all.
     LeaseOver,
     /// Answer to [`HostCommand::Alive`].
     Alive,
@@ -208,7 +209,7 @@ pub enum HostRecord {
     },
     /// A line or a command that cannot be obeyed. The session goes on.
     Error {
-        /// What is wrong.
+        /// The reason.
         message: String,
     },
 }
@@ -282,7 +283,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads each line of an example, and compares what is written again.
+    /// Reads each line of an example, and checks that it is written in the same way.
     fn read_and_written<T: DeserializeOwned + Serialize>(name: &str) -> Vec<T> {
         let path = format!("{}/../../schema/examples/{name}", env!("CARGO_MANIFEST_DIR"));
         let text = std::fs::read_to_string(path).expect("the example is there");

@@ -215,8 +215,10 @@ pub struct IterationSamples {
     pub dropped_packets: Option<Vec<u64>>,
     /// Segments that the servers retransmitted.
     pub retransmissions: Vec<u64>,
-    /// Expiries of the servers' retransmission timers.
-    pub timeouts: Vec<u64>,
+    /// Expiries of the servers' retransmission timers. None: a server's kernel does not count them
+    /// for each connection (Linux before 6.7).
+    #[serde(default)]
+    pub timeouts: Option<Vec<u64>>,
 }
 
 /// One value per connection of the workload over the measuring phase, in the order of the plan.
@@ -236,8 +238,10 @@ pub struct ConnectionSamples {
     /// Segments that were retransmitted by the end that sends the data (the server if the client
     /// only sends requests), or by both ends if both send data.
     pub retransmissions: Vec<u64>,
-    /// How often the retransmission timers of the same ends expired.
-    pub timeouts: Vec<u64>,
+    /// How often the retransmission timers of the same ends expired. None: the kernel of one of them
+    /// does not count that for each connection (Linux before 6.7).
+    #[serde(default)]
+    pub timeouts: Option<Vec<u64>>,
     /// For sessions: time until the control connection was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub connect_ns: Option<Vec<u64>>,

@@ -214,7 +214,7 @@ fn connections(
         bytes_sent: grown(&|c| c.ends[1].bytes_received),
         busy_ns: workloads::of(run).busy_ns(cast, outcome),
         retransmissions: of_senders(|end| end.segments_retransmitted),
-        timeouts: of_senders(|end| end.timeouts),
+        timeouts: Some(of_senders(|end| end.timeouts)),
         connect_ns: log_ins(0),
         login_ns: log_ins(1),
         idle_ns: time_ns(Standing::Idle),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from netstudy.testbed.real.accounts.bounds import NOTHING, exactly
+from netstudy.testbed.real.accounts.bounds import NOTHING, UNKNOWN, exactly
 from netstudy.testbed.real.accounts.timers import (
     Timers,
     Wait,
@@ -89,6 +89,14 @@ def test_a_delayed_acknowledgment_ends_a_long_wait() -> None:
     assert delayed_ack(replace(QUIET, seen=seen, delayed_acks=1), *SPAN) == (0, 50 * MS)
     assert delayed_ack(replace(QUIET, seen=seen, delayed_acks=9), *SPAN) == (0, 95 * MS)
     assert delayed_ack(replace(QUIET, seen=seen), *SPAN) == NOTHING
+
+
+def test_waits_that_the_kernel_does_not_show_are_unknown() -> None:
+    blind = replace(QUIET, seen=None)
+    assert parts(blind, "server", "client", *SPAN) == {}
+    assert retransmission(replace(blind, timeouts=UNKNOWN), *SPAN) == UNKNOWN
+    assert probe(replace(blind, probes=1, retransmissions=exactly(1)), *SPAN) == UNKNOWN
+    assert delayed_ack(replace(blind, delayed_acks=1), *SPAN) == UNKNOWN
 
 
 def test_a_timer_without_time_is_no_part() -> None:

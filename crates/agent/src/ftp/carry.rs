@@ -88,7 +88,7 @@ struct Trip<'a> {
 
 impl Trip<'_> {
     fn send(&self, source: Source) -> Carried {
-        let before = tcp_info::bytes_acknowledged(self.stream).map_err(broken_by)?;
+        let before = self.acknowledged()?;
         let mut first_byte = None;
         let bytes = match source {
             Source::Made { bytes } => self.send_made(bytes, &mut first_byte)?,
@@ -185,6 +185,14 @@ impl Trip<'_> {
         Ok(sent)
     }
 
+    /// Bytes that the receiver's TCP has acknowledged.
+    fn acknowledged(&self) -> Result<u64, FileTrouble> {
+        let known = tcp_info::bytes_acknowledged(self.stream).map_err(broken_by)?;
+        known.ok_or_else(|| {
+            FileTrouble::Broken("the kernel does not report acknowledged bytes".to_owned())
+        })
+    }
+
     /// Waits until the other end closes the connection or has acknowledged all bytes. After that,
     /// no byte can be lost, and the connection's counters no longer change.
     fn see_it_arrive(&self, acknowledged: u64) -> Result<(), FileTrouble> {
@@ -197,15 +205,13 @@ impl Trip<'_> {
                     return Err(FileTrouble::Broken("the receiver sent data on it".to_owned()));
                 }
                 Err(error) if is_timeout(&error) => {
-                    let now = tcp_info::bytes_acknowledged(self.stream);
-                    if now.map_err(broken_by)? < acknowledged {
+                    if self.acknowledged()? < acknowledged {
                         continue;
                     }
                 }
                 Err(error) => return Err(broken(&error)),
             }
-            let now = tcp_info::bytes_acknowledged(self.stream).map_err(broken_by)?;
-            return if now >= acknowledged {
+            return if self.acknowledged()? >= acknowledged {
                 Ok(())
             } else {
                 Err(FileTrouble::Broken("it was closed before the end of the file".to_owned()))

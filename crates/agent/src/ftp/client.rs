@@ -548,8 +548,8 @@ impl<'a> Client<'a> {
         for record in self.recorder.into_records() {
             output.write(&record)?;
         }
-        if let Some(seconds) = self.seconds {
-            output.write(&seconds.into_record())?;
+        if let Some(seconds) = self.seconds.and_then(Seconds::into_record) {
+            output.write(&seconds)?;
         }
         let LogIns { connection, connect_ns, login_ns } = self.log_ins;
         output.write(&AgentRecord::Sessions { connection, connect_ns, login_ns })?;

@@ -3,11 +3,11 @@
 //! accepts a data connection only from the address of the client whose session it belongs to.
 
 use std::collections::BTreeMap;
-use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream};
+use std::net::{IpAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netstudy_records::{AgentRecord, ConnectionPlan, Direction, SocketOptions};
+use netstudy_records::{AgentRecord, ConnectionPlan, Direction};
 use netstudy_workload::ftp::{FileTrouble, Lines, Reply, ServerSession, ServerStep};
 use nix::poll::PollFlags;
 use subtle::ConstantTimeEq;
@@ -122,7 +122,7 @@ impl<'a> Server<'a> {
         let mut addresses: Vec<IpAddr> = rows.iter().map(|row| row.local).collect();
         addresses.sort_unstable();
         addresses.dedup();
-        let listen = |address| socket::listen_at(SocketAddr::new(address, plan.port), &plan.socket);
+        let listen = |address| socket::listen(address, plan);
         let listeners = addresses.into_iter().map(listen).collect::<Result<_, _>>()?;
         let random = random_bytes();
         let file = &task.file;
@@ -316,7 +316,8 @@ impl<'a> Server<'a> {
             }
             // A new PASV replaces the data connection of an earlier PASV.
             ServerStep::Listen => {
-                let passive = listen(session.local, &self.agent.plan.socket);
+                // Without a free port the client gets a reply that says so.
+                let passive = socket::listen_anywhere(session.local, self.agent.plan).ok();
                 let at = passive.as_ref().and_then(|one| one.local_addr().ok());
                 let reply = session.machine.listening(at);
                 (session.passive, session.data) = (passive, None);
@@ -486,9 +487,4 @@ impl<'a> Server<'a> {
             self.say(number, &reply);
         }
     }
-}
-
-/// Listens for a data connection at a port that the kernel chooses; none: no port is free.
-fn listen(local: IpAddr, options: &SocketOptions) -> Option<TcpListener> {
-    socket::listen_at(SocketAddr::new(local, 0), options).ok()
 }

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use netstudy_records::ConnectionCounters;
 
 use crate::tallies::{Carried, Tallied};
-use crate::tcp_info::{self, NAMES, STATES, TIMES, Values};
+use crate::tcp_info::{self, NAMES, STATES, TIMES, UNREPORTED, Values};
 
 /// A session with its byte counters, which count the data of files but not commands.
 #[derive(Debug)]
@@ -27,7 +27,8 @@ struct Connections {
     /// before the first byte of data.
     data: Option<(Arc<TcpStream>, u64)>,
     /// Values of closed connections: the sum of each counter, and the latest value of each gauge.
-    closed: Values,
+    /// None: no connection was closed.
+    closed: Option<Values>,
     /// Data acknowledged on closed data connections.
     acknowledged: u64,
     /// Data sent on closed data connections.
@@ -57,13 +58,13 @@ impl SessionTally {
     pub(super) fn close_control(&self) {
         let mut own = self.connections();
         if let Some(stream) = own.control.take() {
-            own.close(values_of_control(&stream));
+            own.close(values_of_control(&stream).as_ref());
         }
     }
 
     /// Sets the data connection, once it is open and before it carries data.
     pub(super) fn open_data(&self, stream: &Arc<TcpStream>) {
-        let before = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
+        let before = tcp_acknowledged(stream);
         self.connections().data = Some((Arc::clone(stream), before));
     }
 
@@ -73,10 +74,10 @@ impl SessionTally {
         let mut own = self.connections();
         if let Some((stream, before)) = own.data.take() {
             let under_way = sent - own.sent;
-            let acknowledged = tcp_info::bytes_acknowledged(&stream).unwrap_or_default();
+            let acknowledged = tcp_acknowledged(&stream);
             own.acknowledged += under_way.min(acknowledged.saturating_sub(before));
             own.sent = sent;
-            own.close(tcp_info::values(&stream).ok());
+            own.close(tcp_info::values(&stream).ok().as_ref());
         }
     }
 
@@ -102,10 +103,10 @@ impl SessionTally {
         let [received, sent] = self.bytes();
         let mut acknowledged = own.acknowledged;
         if let Some((stream, before)) = &own.data {
-            let now = tcp_info::bytes_acknowledged(stream).unwrap_or_default();
+            let now = tcp_acknowledged(stream);
             acknowledged += (sent - own.sent).min(now.saturating_sub(*before));
         }
-        Carried { received, acknowledged }
+        Carried { received, acknowledged: Some(acknowledged) }
     }
 
     /// The kernel's values: each counter summed over all connections, each gauge from the newest
@@ -114,38 +115,45 @@ impl SessionTally {
         let own = self.connections();
         let control = own.control.as_ref().and_then(|stream| values_of_control(stream));
         let data = own.data.as_ref().and_then(|(stream, _)| tcp_info::values(stream).ok());
-        let mut sum = own.closed;
-        let mut is_known = sum.iter().any(|&value| value > 0);
-        for values in control.iter().chain(&data) {
-            add(&mut sum, values);
-            is_known = true;
-        }
-        is_known.then_some(sum)
+        let open = control.iter().chain(&data);
+        open.fold(own.closed, |sum, values| Some(added(sum.as_ref(), values)))
     }
 }
 
 impl Connections {
     /// Keeps the last values of a connection; none: the connection was reset, and the kernel no
     /// longer has its counters.
-    fn close(&mut self, values: Option<Values>) {
+    fn close(&mut self, values: Option<&Values>) {
         if let Some(values) = values {
-            add(&mut self.closed, &values);
+            self.closed = Some(added(self.closed.as_ref(), values));
         }
     }
+}
+
+/// Bytes that the receiver's TCP has acknowledged. A transfer whose sender does not know them fails:
+/// see `Trip::acknowledged` in `carry.rs`.
+fn tcp_acknowledged(stream: &TcpStream) -> u64 {
+    tcp_info::bytes_acknowledged(stream).ok().flatten().unwrap_or_default()
 }
 
 /// The kernel's values of the control connection, without its times, because it carries no files.
 fn values_of_control(stream: &TcpStream) -> Option<Values> {
     let mut values = tcp_info::values(stream).ok()?;
-    values[NAMES.len() - TIMES..].fill(0);
+    for time in &mut values[NAMES.len() - TIMES..] {
+        *time = time.and(Some(0));
+    }
     Some(values)
 }
 
 /// Adds the counters to `sum`; gauges replace the earlier values.
-fn add(sum: &mut Values, values: &Values) {
-    for (place, (sum, value)) in sum.iter_mut().zip(values).enumerate() {
-        *sum = if place < STATES { *value } else { *sum + value };
+fn added(sum: Option<&Values>, values: &Values) -> Values {
+    let mut values = *values;
+    if let Some(sum) = sum {
+        for (value, sum) in values.iter_mut().zip(sum).skip(STATES) {
+            *value = value.zip(*sum).map(|(value, sum)| value + sum);
+        }
     }
+    values
 }
 
 impl Tallied for SessionTally {
@@ -163,10 +171,11 @@ impl Tallied for SessionTally {
 
     fn counters(&self, missing: &mut BTreeMap<String, String>) -> ConnectionCounters {
         let [bytes_received, bytes_sent] = self.bytes();
-        let tcp = self.sum().map(tcp_info::named).unwrap_or_default();
+        let sum = self.sum();
+        let why = if sum.is_none() { "the session has not begun" } else { UNREPORTED };
+        let tcp = sum.as_ref().map(tcp_info::named).unwrap_or_default();
         if tcp.is_empty() {
-            let source = format!("TCP_INFO of connection {}", self.connection);
-            missing.insert(source, "the session has not begun".to_owned());
+            missing.insert(format!("TCP_INFO of connection {}", self.connection), why.to_owned());
         }
         ConnectionCounters { connection: self.connection, bytes_received, bytes_sent, tcp }
     }
@@ -196,9 +205,9 @@ mod tests {
             (&*data).write_all(&[0; 5000]).expect("it takes them");
             tally.add_sent(5000);
             other.read_exact(&mut [0; 5000]).expect("they come");
-            while tally.carried().acknowledged < number * 5000 {}
+            while tally.carried().acknowledged < Some(number * 5000) {}
             tally.close_data();
-            assert_eq!(tally.carried().acknowledged, number * 5000);
+            assert_eq!(tally.carried().acknowledged, Some(number * 5000));
         }
         let counted = tally.counters(&mut BTreeMap::new());
         assert_eq!((counted.connection, counted.bytes_sent), (3, 15_000));

@@ -207,7 +207,7 @@ impl<'a> Client<'a> {
 
     fn phase_record(&self, now: Time) -> AgentRecord {
         let Phase { name, began, over, .. } = self.phase;
-        let none = InTime { bytes_received: Vec::new(), bytes_acknowledged: Vec::new() };
+        let none = InTime { bytes_received: Vec::new(), bytes_acknowledged: Some(Vec::new()) };
         AgentRecord::Phase {
             name,
             from_ns: self.clock.as_ns(began),

@@ -168,8 +168,8 @@ impl Recording for Iterations {
         Some(Taken::AtLastBytes)
     }
 
-    fn read(&mut self, connection: u32, reading: Reading) {
-        self.readings[connection as usize].push(reading);
+    fn read(&mut self, connection: u32, reading: &Reading) {
+        self.readings[connection as usize].push(*reading);
     }
 
     fn sample(&mut self, clock: Clock, sample: Sample, _over: Option<Time>) {
@@ -217,8 +217,8 @@ impl Recording for Served {
         Some(Taken::BeforeResponses)
     }
 
-    fn read(&mut self, _connection: u32, reading: Reading) {
-        self.readings.push(reading);
+    fn read(&mut self, _connection: u32, reading: &Reading) {
+        self.readings.push(*reading);
     }
 
     fn flushed(&mut self, clock: Clock) {

@@ -22,7 +22,7 @@ pub(crate) trait Recording {
     }
 
     /// A reading of a connection.
-    fn read(&mut self, _connection: u32, _reading: Reading) {}
+    fn read(&mut self, _connection: u32, _reading: &Reading) {}
 
     /// The kernel has accepted all bytes written so far.
     fn flushed(&mut self, _clock: Clock) {}

@@ -68,6 +68,11 @@ pub(crate) trait Role {
         Box::new(NoRecording)
     }
 
+    /// Whether the run is worth nothing if the kernel does not report acknowledged bytes.
+    fn needs_acknowledgments(&self) -> bool {
+        false
+    }
+
     /// Whether the agent records the bytes of the connections each second.
     fn records_seconds(&self) -> bool {
         false

@@ -62,6 +62,10 @@ impl Role for Client<'_> {
         Box::new(Transfers::default())
     }
 
+    fn needs_acknowledgments(&self) -> bool {
+        self.shape.direction != Direction::Get
+    }
+
     fn records_seconds(&self) -> bool {
         true
     }

@@ -54,7 +54,7 @@ pub(crate) fn plan(
     workload: AgentWorkload,
 ) -> AgentPlan {
     AgentPlan {
-        schema: AgentSchema::V2,
+        schema: AgentSchema::V3,
         run: "0123456789ab".to_owned(),
         node: node.to_owned(),
         token: Token::try_from(TOKEN.to_owned()).expect("a token"),
@@ -68,6 +68,7 @@ pub(crate) fn plan(
             ..InstrumentPlan::default()
         },
         port: 0,
+        ports: None,
         connections,
         workload,
         probe: None,
@@ -177,6 +178,19 @@ fn refused(records: &[AgentRecord]) -> (u64, u64) {
         _ => None,
     };
     records.iter().find_map(refused).expect("a server says whom it refused")
+}
+
+#[test]
+fn an_agent_listens_in_the_range_of_its_plan_as_long_as_a_port_is_free() {
+    // Free as long as nobody else is given it.
+    let free = TcpListener::bind((SERVER, 0)).expect("a port").local_addr().expect("an address");
+    let ports = (free.port(), free.port());
+    let plan = AgentPlan { ports: Some(ports), ..server_plan(10) };
+    let (_first, at) = ready(&plan);
+    assert_eq!(at, Endpoint { address: SERVER, port: free.port() });
+    let why = Agent::start(&plan).error();
+    let port = free.port();
+    assert_eq!(why, format!("none of the ports {port} to {port} is free at {SERVER}"));
 }
 
 #[test]

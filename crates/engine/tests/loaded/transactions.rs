@@ -137,7 +137,7 @@ fn client(target: Endpoint, mix: Vec<Operation>, load: Load) -> TransactionClien
 
 fn plan(client: TransactionClient) -> AgentPlan {
     AgentPlan {
-        schema: AgentSchema::V2,
+        schema: AgentSchema::V3,
         run: "0123456789ab".to_owned(),
         node: "load-1".to_owned(),
         token: Token::try_from("0".repeat(Token::LENGTH)).expect("a token"),
@@ -148,6 +148,7 @@ fn plan(client: TransactionClient) -> AgentPlan {
         socket: SocketOptions { no_delay: true, ..SocketOptions::default() },
         instruments: InstrumentPlan::default(),
         port: 0,
+        ports: None,
         connections: Vec::new(),
         workload: AgentWorkload::TransactionClient(Box::new(client)),
         probe: None,

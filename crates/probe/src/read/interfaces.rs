@@ -47,7 +47,8 @@ fn reported() -> Option<(Vec<LinkMode>, Vec<Features>)> {
     Some((reader.link_modes().ok()?, reader.features().ok()?))
 }
 
-/// What sysfs reports, as long as it shows this namespace: a mount shows that of its creator.
+/// The link as sysfs reports it; unknown if the mounted sysfs shows another namespace: a mount shows
+/// that of its creator.
 fn mode_of_sysfs(interface: &Interface) -> LinkMode {
     let read = |file: &str| {
         let text = fs::read_to_string(format!("/sys/class/net/{}/{file}", interface.name)).ok()?;

@@ -310,7 +310,7 @@ impl Measure {
         iterations.completion_ns.push(ended.since(started).as_ns());
         dropped_packets.push(totals.dropped_packets);
         iterations.retransmissions.push(totals.retransmissions);
-        iterations.timeouts.push(totals.timeouts);
+        iterations.timeouts.get_or_insert_default().push(totals.timeouts);
     }
 
     /// Records the end of a phase. Its start is the end of the previous phase.

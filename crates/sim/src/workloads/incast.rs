@@ -54,7 +54,9 @@ impl Workload for Incast {
 
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
         let dropped_packets = Some(sampled.dropped_packets.clone());
-        tables.iteration = Some(IterationSamples { dropped_packets, ..sampled.iterations.clone() });
+        let iterations = sampled.iterations.clone();
+        let timeouts = Some(iterations.timeouts.unwrap_or_default());
+        tables.iteration = Some(IterationSamples { dropped_packets, timeouts, ..iterations });
     }
 
     /// For each connection: the total time for which the client waited for requested data.

@@ -300,6 +300,11 @@ pub(crate) fn connections(record: &RunRecord) -> &ConnectionSamples {
     record.samples.connection.as_ref().expect("an ended run has connections")
 }
 
+/// The simulator knows all timeouts.
+pub(crate) fn timeouts(column: &Option<Vec<u64>>) -> &[u64] {
+    column.as_deref().expect("the simulator counts timeouts")
+}
+
 /// The measuring phase.
 pub(crate) fn measure(record: &RunRecord) -> PhaseTimes {
     let phase = record.phases.iter().find(|phase| phase.kind == PhaseKind::Measure);

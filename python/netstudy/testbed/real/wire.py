@@ -15,8 +15,8 @@ from pydantic import Field, TypeAdapter
 from netstudy.wire import Jitter, Load, NoJitter, Operation, Until
 from netstudy.wire_model import Wire
 
-AGENT_SCHEMA: Final = "netstudy/agent/2"
-AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/2"
+AGENT_SCHEMA: Final = "netstudy/agent/3"
+AGENT_RECORD_SCHEMA: Final = "netstudy/agent-record/3"
 
 Address = IPv4Address | IPv6Address
 Times = tuple[int, ...]
@@ -397,7 +397,7 @@ ProbePlan = Annotated[ProbeServer | ProbeClient, Field(discriminator="kind")]
 class AgentPlan(Wire):
     """The task of one agent: the first line on its standard input."""
 
-    schema_: Literal["netstudy/agent/2"] = Field(default=AGENT_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/agent/3"] = Field(default=AGENT_SCHEMA, alias="schema")
     run: str
     node: str
     token: str = Field(pattern="^[0-9a-fA-F]{32}$", repr=False)
@@ -415,8 +415,11 @@ class AgentPlan(Wire):
     socket: SocketOptions = SocketOptions()
     instruments: InstrumentPlan = InstrumentPlan()
     port: int = Field(default=0, ge=0, le=65_535)
-    """Port to listen on, at each local address of the connections that the agent accepts; 0: the
-    kernel chooses ports."""
+    """Port to listen on, at each local address of the connections that the agent accepts; 0: one of
+    `ports`."""
+    ports: tuple[int, int] | None = Field(default=None, exclude_if=lambda ports: ports is None)
+    """First and last port that the agent may listen on, data connections of FTP included, unless
+    `port` is given; None: the kernel chooses ports."""
     connections: tuple[ConnectionPlan, ...]
     """The agent's connections, numbered from 0: first the workload's connections, then the probe's.
     Only observers have none."""
@@ -450,7 +453,7 @@ class ReadyRecord(Wire):
     """The agent has started: the first record."""
 
     kind: Literal["ready"] = "ready"
-    schema_: Literal["netstudy/agent-record/2"] = Field(default=AGENT_RECORD_SCHEMA, alias="schema")
+    schema_: Literal["netstudy/agent-record/3"] = Field(default=AGENT_RECORD_SCHEMA, alias="schema")
     version: str
     """The engine's version."""
     node: str
@@ -486,8 +489,8 @@ class InTime(Wire):
 
     bytes_received: tuple[int, ...]
     """All verified."""
-    bytes_acknowledged: tuple[int, ...]
-    """Bytes acknowledged by the peer's TCP."""
+    bytes_acknowledged: tuple[int, ...] | None
+    """Bytes acknowledged by the peer's TCP; None: the kernel does not report them (TCP_INFO)."""
 
 
 class PhaseRecord(Wire):
@@ -538,7 +541,9 @@ class ConnectionCounters(Wire):
     ssthresh_segments, delivery_rate_bytes_per_s, unacked_segments, peer_window_bytes,
     retransmissions, timeouts, delivered_segments, and the payload tcp_bytes_sent (retransmissions
     included), tcp_bytes_acked and tcp_bytes_received; and the times busy_us, peer_window_us and
-    own_buffer_us, which the kernel counts in jiffies. When a connection opens, both ends recognise
+    own_buffer_us, which the kernel counts in jiffies. Values that the kernel does not report are
+    absent: Linux before 6.7 has no timeouts, before 5.4 no peer_window_bytes, before 4.19 no
+    tcp_bytes_sent. When a connection opens, both ends recognise
     each other by 36 bytes and a one-byte answer. TCP's counters include these bytes; the
     application's counters do not."""
 
@@ -798,7 +803,8 @@ is a tail loss probe or a loss that RACK found; an acknowledgment or new data.""
 class WaitsRecord(Wire):
     """Times in which a connection had data outstanding, but at two looks or more had neither sent
     anything nor heard of an arrival: it waited for an acknowledgment or for a timer. One row per
-    wait."""
+    wait. The record is absent if the kernel does not report everything that is looked at (Linux
+    before 6.7 counts no timeouts of a connection)."""
 
     kind: Literal["waits"] = "waits"
     connection: int

@@ -142,6 +142,9 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     def total(name: str) -> tuple[int, ...]:
         return tuple(sum(ends[role][row][2][name] for role in evidence.sending) for row in rows)
 
+    def is_counted(name: str) -> bool:
+        return all(name in ends[role][row][2] for role in evidence.sending for row in rows)
+
     whole_ns = len(evidence.sending) * (evidence.measure.end_ns - evidence.measure.start_ns)
 
     def time_ns(name: str) -> tuple[int | None, ...]:
@@ -150,9 +153,11 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         known = [None if None in each else 1000 * sum(filter(None, each)) for each in grown]
         return tuple(None if time is None else min(time, whole_ns) for time in known)
 
-    in_time = [_in_time(evidence, row) for row in rows]
     whole = [(got, gave) for (got, _, _), (gave, _, _) in zip(of_client, of_server, strict=True)]
-    carried = [own or all_of_it for own, all_of_it in zip(in_time, whole, strict=True)]
+    carried = [
+        _in_time(evidence, row, gave) or (got, gave)
+        for row, (got, gave) in zip(rows, whole, strict=True)
+    ]
     return wire.ConnectionSamples(
         client=tuple(one.node("client") for one in connections),
         server=tuple(one.node("server") for one in connections),
@@ -160,7 +165,7 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         bytes_sent=tuple(sent for _, sent in carried),
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
         retransmissions=total("retransmissions"),
-        timeouts=total("timeouts"),
+        timeouts=total("timeouts") if is_counted("timeouts") else None,
         idle_ns=tuple(None if busy is None else whole_ns - busy for busy in time_ns("busy_us")),
         peer_window_ns=time_ns("peer_window_us"),
         own_buffer_ns=time_ns("own_buffer_us"),
@@ -176,14 +181,18 @@ def phase_ns(evidence: Evidence) -> dict[int, int]:
     }
 
 
-def _in_time(evidence: Evidence, row: int) -> tuple[int, int] | None:
+def _in_time(evidence: Evidence, row: int, sent: int) -> tuple[int, int] | None:
     """How many bytes a connection had received and sent when the time of the measuring phase was
-    over; None: the phase did not end after a time."""
+    over; None: the phase did not end after a time.
+
+    A client whose kernel does not report acknowledged bytes sends nothing but requests; for it, all
+    bytes that it has `sent` in the phase count."""
     spec, number = evidence.specs.end(row, "client")
     carried = evidence.agents[spec].phase("measure").in_time
     if carried is None:
         return None
-    return carried.bytes_received[number], carried.bytes_acknowledged[number]
+    acknowledged = carried.bytes_acknowledged
+    return carried.bytes_received[number], sent if acknowledged is None else acknowledged[number]
 
 
 def if_comparable(

@@ -97,7 +97,9 @@ class IncastTraffic(Traffic[wire.Incast]):
                 completion_ns=tuple(_completion_ns(times)),
                 dropped_packets=_dropped(evidence, times.started_ns),
                 retransmissions=_sums(_measured(evidence, "retransmissions")),
-                timeouts=_sums(_measured(evidence, "timeouts")),
+                timeouts=_sums(_measured(evidence, "timeouts"))
+                if _is_measured(evidence, "timeouts")
+                else None,
             ),
             connection=connection_samples(evidence, _busy_ns(evidence)).model_copy(
                 update={"last": _last(evidence, requests)}
@@ -153,6 +155,11 @@ def _measured(evidence: Evidence, name: str) -> Iterator[list[int]]:
     for server in evidence.servers:
         totals = _before_responses(server).values[name]
         yield [after - before for before, after in pairwise(totals)][warmup:]
+
+
+def _is_measured(evidence: Evidence, name: str) -> bool:
+    """True if the kernel of each server reports this value of TCP_INFO."""
+    return all(name in _before_responses(server).values for server in evidence.servers)
 
 
 def _before_responses(server: AgentEvidence) -> agent_wire.ReadingsRecord:

@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 
 use super::{Host, LO, SHORT, in_namespace, is_gone};
 
-/// The record, before or after those of the ends of children.
+/// The record. Ends of children may be reported before or after it.
 const LEASE_OVER: &str = "\t{\"kind\":\"lease-over\"}\n";
 
 #[test]

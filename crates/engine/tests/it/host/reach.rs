@@ -84,7 +84,7 @@ struct Neighbour(Child);
 
 impl Neighbour {
     /// Makes a namespace with the end `far` of a pair of interfaces, whose end `near` is here.
-    fn join(mtu_here: u32, mtu_there: u32) -> Self {
+    fn join(mtu_here: u32, mtu_of_far: u32) -> Self {
         let mut holder = Command::new("unshare")
             .args(["--net", "--", "sh", "-c", "echo ready; read -r end"])
             .stdin(Stdio::piped())
@@ -100,7 +100,7 @@ impl Neighbour {
             "ip link add near type veth peer name far; ip link set far netns {pid}
              ip addr add 192.0.2.1/24 dev near; ip link set near mtu {mtu_here} up
              nsenter --net=/proc/{pid}/ns/net sh -ec '
-                 ip addr add 192.0.2.2/24 dev far; ip link set far mtu {mtu_there} up'"
+                 ip addr add 192.0.2.2/24 dev far; ip link set far mtu {mtu_of_far} up'"
         );
         let status = Command::new("sh").args(["-ec", &script]).status().expect("sh is there");
         assert!(status.success(), "{status}");

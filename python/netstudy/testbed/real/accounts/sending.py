@@ -137,10 +137,14 @@ class Sending:
         return self._evidence.burst_bytes == 0 and self._evidence.switch.clock is not None
 
     @cached_property
-    def _waits(self) -> list[timers.Wait]:
+    def _waits(self) -> list[timers.Wait] | None:
+        """Waits of the connection; None: it was looked at, but the kernel does not show them."""
         agent, number = self._end(self.role)
         own = [one for one in agent.all_of(WaitsRecord) if one.connection == number]
-        return list(timers.waits(own))
+        looks = [one for one in agent.readings(number) if one.taken == "at-intervals"]
+        # Without the counter of timeouts, the agent finds no waits, and writes no record of them.
+        is_blind = any("timeouts" not in one.values for one in looks)
+        return None if is_blind else list(timers.waits(own))
 
     @cached_property
     def _tcp(self) -> wire.Tcp:
@@ -244,7 +248,9 @@ class Sending:
         def counted(name: str) -> Bounds:
             return self.course.growth(name, start_ns, end_ns) or UNKNOWN
 
-        seen = [one for one in self._waits if one.until_ns > start_ns and one.before_ns < end_ns]
+        seen = self._waits and [
+            one for one in self._waits if one.until_ns > start_ns and one.before_ns < end_ns
+        ]
         tick_ns = self._evidence.tick_ns
         receiver = self._receiver
         return timers.parts(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from netstudy.testbed.real.accounts.bounds import NOTHING, Bounds, Part, at_most
+from netstudy.testbed.real.accounts.bounds import NOTHING, UNKNOWN, Bounds, Part, at_most
 from netstudy.testbed.real.wire import WaitEnd, WaitsRecord
 
 _DELAYED_ACK_NS = 40_000_000
@@ -49,8 +49,8 @@ def waits(records: Sequence[WaitsRecord]) -> Iterator[Wait]:
 class Timers:
     """Knowledge of a sender's timers in a span."""
 
-    seen: Sequence[Wait]
-    """Waits that overlap the span."""
+    seen: Sequence[Wait] | None
+    """Waits that overlap the span; None: the sender's kernel does not show them."""
     timeouts: Bounds
     """Number of expiries of the retransmission timer."""
     retransmissions: Bounds
@@ -73,6 +73,8 @@ def retransmission(timers: Timers, start_ns: int, end_ns: int) -> Bounds:
     event that armed the timer (RFC 6298, 5; tcp_rearm_rto, net/ipv4/tcp_input.c)."""
     if not timers.timeouts.high:
         return NOTHING
+    if timers.seen is None:
+        return UNKNOWN
     seen = [one.within(start_ns, end_ns) for one in timers.seen if one.ended == "timeout"]
     missed = max(timers.timeouts.high - len(seen), 0)
     longest = timers.rto_ns + 2 * timers.tick_ns
@@ -87,6 +89,8 @@ def probe(timers: Timers, start_ns: int, end_ns: int) -> Bounds:
     none that mattered: a probe retransmits, or the loss that it finds is repaired."""
     if not timers.probes or not timers.retransmissions.high:
         return NOTHING
+    if timers.seen is None:
+        return UNKNOWN
     seen = [one.within(start_ns, end_ns) for one in timers.seen if one.ended == "retransmission"]
     missed = max(min(timers.probes, timers.retransmissions.high) - len(seen), 0)
     return Bounds(
@@ -97,6 +101,8 @@ def probe(timers: Timers, start_ns: int, end_ns: int) -> Bounds:
 def delayed_ack(timers: Timers, start_ns: int, end_ns: int) -> Bounds:
     """Waits for the receiver's timer of delayed acknowledgments: long waits that an acknowledgment
     ended, and no more of them than its host has sent such acknowledgments."""
+    if timers.seen is None:
+        return UNKNOWN if timers.delayed_acks else NOTHING
     least_ns = _DELAYED_ACK_NS - timers.tick_ns
     seen = [one for one in timers.seen if one.ended == "progress"]
     long = [one for one in seen if one.until_ns - one.before_ns >= least_ns]

@@ -16,7 +16,7 @@ fn roles() -> Roles {
 
 /// The number of units in the account of a run, whose parts must add up.
 fn units(run: &Run) -> u64 {
-    let record = made(run, true, false);
+    let record = made(run, true, false).expect("it ends");
     assert_eq!(record.status, Status::Ok, "{:?}", record.checks);
     let all = record.samples.time.iter().find(|one| one.group == TimeGroup::All);
     all.map_or(0, |account| account.units)

@@ -185,6 +185,8 @@ def _check_end(code: int, passed: _Passed, errors: IO[bytes]) -> None:
         died = passed.begun and -code not in _ASKED_TO_END
         kind = EngineDiedError if died else TestbedError
         raise kind(f"the engine was killed by {_killer(-code)}{_last(errors)}")
+    if code == TestbedError.exit_code and (reason := _written(errors)):
+        raise TestbedError(reason)
     if code != 0:
         raise TestbedError(f"the engine ended with exit code {code}{_last(errors)}")
     if not passed.complete:
@@ -205,9 +207,14 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
+def _written(errors: IO[bytes]) -> str:
+    """All that the engine wrote to standard error."""
+    errors.seek(0)
+    return errors.read().decode("utf-8", "replace").strip()
+
+
 def _last(errors: IO[bytes]) -> str:
     """The last lines that the engine wrote to standard error, to be appended to an error
     message."""
-    errors.seek(0)
-    lines = errors.read().decode("utf-8", "replace").strip().splitlines()[-_STDERR_LINES:]
+    lines = _written(errors).splitlines()[-_STDERR_LINES:]
     return ":\n" + "\n".join(f"  {line}" for line in lines) if lines else ""

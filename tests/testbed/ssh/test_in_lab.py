@@ -125,6 +125,53 @@ def test_a_name_that_leads_to_another_host_is_refused(lab: Any) -> None:
         lab.run(f"sed -i '{swapped}' $NETSTUDY_LAB/hosts.yaml")
 
 
+def test_one_machine_under_two_names_is_told(lab: Any) -> None:
+    lab.run("cp $NETSTUDY_LAB/hosts.yaml $HOME/kept")
+    twin = "s/ssh: h2, address: 10.98.0.2/ssh: ns@h1, address: 10.98.0.9/"
+    lab.run(f"sed -i '{twin}' $NETSTUDY_LAB/hosts.yaml")
+    try:
+        found = doctor(lab, expects=2)
+        (failed,) = [one for (_, name), one in found.items() if name == "session"]
+        assert "are one machine, list it only once" in failed["found"]
+    finally:
+        lab.run("cp $HOME/kept $NETSTUDY_LAB/hosts.yaml")
+
+
+HOLD = """\
+import asyncio, os
+from pathlib import Path
+from netstudy.inventory import load_inventory
+from netstudy.testbed.ssh.hosts import open_hosts
+async def main():
+    owned = load_inventory(Path(os.environ["NETSTUDY_LAB"], "hosts.yaml"))
+    async with open_hosts(owned, list(owned.hosts)) as opened:
+        for one in opened.values():
+            await one.session.start("h", "agent")
+        print("held", flush=True)
+        await asyncio.sleep(600)
+asyncio.run(main())
+"""
+"""A controller with an agent at each host, until it is killed."""
+ENGINES = 'ps ax | grep -c "[e]ngine-.* host "'
+
+
+def test_a_controller_that_is_killed_leaves_nothing_but_the_engine(lab: Any) -> None:
+    held = lab.run(
+        f"cat >$HOME/hold.py <<'END'\n{HOLD}END\n"
+        f"{lab.user.python} $HOME/hold.py >$HOME/held & echo $! >$HOME/controller\n"
+        "until grep -q held $HOME/held; do sleep 0.1; done"
+    )
+    assert held.code == 0, held.output
+    assert [lab.said(host, ENGINES) for host in ("h1", "h2")] == ["1", "1"]
+    lab.run("kill -9 $(cat $HOME/controller)")
+    for host in ("h1", "h2"):
+        gone = lab.at(host, f"until [ $({ENGINES}) = 0 ]; do sleep 0.1; done")
+        assert gone.code == 0
+    assert lab.run("ps ax | grep -c '[s]sh -[MT] -'").output.strip() == "0"
+    doctor(lab, expects=0)
+    assert lab.run("ls -A $XDG_RUNTIME_DIR").output == "", "the next one removes its sockets"
+
+
 def test_clean_removes_the_engine(lab: Any) -> None:
     doctor(lab, expects=0)
     assert "engine-" in lab.said("h1", "ls .cache/netstudy")

@@ -18,6 +18,7 @@ from netstudy.study.vocabulary import HOSTS, TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.memory import Memory, memory_of
+from netstudy.testbed.ssh.connect import NO_CLIENT
 from netstudy.testbed.ssh.unsupported import unsupported
 
 _SUPERVISOR = "netstudy.testbed.ssh"
@@ -45,9 +46,7 @@ class Hosts:
         """See Testbed.check: the engine and the ssh client are there."""
         find_engine()
         if shutil.which("ssh") is None:
-            raise TestbedError(
-                "there is no ssh client here; install one: sudo apt-get install openssh-client"
-            )
+            raise TestbedError(NO_CLIENT)
 
     def unsupported(self, plan: wire.Plan) -> Sequence[str]:
         """See Testbed.unsupported: also the hosts and addresses that the inventory lacks."""

@@ -9,6 +9,7 @@ from netstudy import wire
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.accounts.looks import looks_interval_ms
 from netstudy.testbed.real.agent_specs import AgentSpec
+from netstudy.testbed.real.place import Place
 from netstudy.testbed.real.setting import Setting
 from netstudy.testbed.workloads import traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
@@ -54,11 +55,24 @@ def _workload(setting: Setting, spec: AgentSpec, port: int | None) -> agent_wire
             endpoint = agent_wire.Endpoint(address=target, port=port)
             return traffic.generator(run, spec, local, endpoint)
         case "client":
-            return traffic.client(run, spec)
+            return _in_folder(traffic.client(run, spec), setting.place, spec.node)
         case "server":
-            return traffic.server(run, spec)
+            return _in_folder(traffic.server(run, spec), setting.place, spec.node)
         case "observer":
             return agent_wire.Observer()
+
+
+def _in_folder(
+    workload: agent_wire.AgentWorkload, place: Place, node: str
+) -> agent_wire.AgentWorkload:
+    """The workload, with files in the folder of the host."""
+    if not isinstance(workload, agent_wire.FtpClient | agent_wire.FtpServer):
+        return workload
+    if not isinstance(workload.store, agent_wire.FolderStore):
+        return workload
+    folder = place.folder(node, workload.store.folder)
+    store = workload.store.model_copy(update={"folder": folder})
+    return workload.model_copy(update={"store": store})
 
 
 def _connections(

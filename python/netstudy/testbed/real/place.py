@@ -164,6 +164,11 @@ class Place(Protocol):
     def agent_cpu(self, node: str) -> int | None:
         """The CPU that the agents of a host or zone are pinned to; None: they are not pinned."""
 
+    def folder(self, node: str, named: str) -> str:
+        """The folder of a host or zone for the workload's files, which the workload calls
+        `named`."""
+        ...
+
     def snmp(self, switch: str) -> SnmpAgent:
         """Where a polled switch answers."""
         ...

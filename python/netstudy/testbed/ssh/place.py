@@ -145,6 +145,13 @@ class HostsPlace:
         """See Place.agent_cpu: the scheduler of each host decides."""
         return None
 
+    def folder(self, node: str, named: str) -> str:  # noqa: ARG002 (one for RAM disk and disk)
+        """See Place.folder: the agent checks what kind of disk it is on."""
+        folder = self.pool.inventory.hosts[self.assigned.hosts[self._host_of(node).name]].files
+        assert folder is not None, "transfers of files without a folder are refused"
+        # Agents start in the home folder.
+        return folder.removeprefix("~/")
+
     def snmp(self, switch: str) -> SnmpAgent:
         """See Place.snmp."""
         raise AssertionError(f"polls of {switch} are refused")

@@ -204,6 +204,7 @@ async def _prepared(application: RunApplication, run: wire.Run, course: _Course)
 async def _application_phase(
     application: RunApplication, kind: wire.PhaseKind, course: _Course
 ) -> None:
+    # Applications run only where the controller and all hosts have one clock.
     start_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
     await application.prepare(kind)
     end_ns = time.clock_gettime_ns(time.CLOCK_MONOTONIC)

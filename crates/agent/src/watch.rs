@@ -46,7 +46,7 @@ impl Watch {
                 for tally in tallies.all() {
                     if let Some(values) = tally.values() {
                         let own = watched.entry(tally.connection()).or_default();
-                        own.look(Reading::now(&values, spent, None));
+                        own.look(&Reading::now(&values, spent, None));
                     }
                 }
                 while deadline <= Instant::now() {
@@ -112,7 +112,7 @@ impl Default for Watched {
 }
 
 impl Watched {
-    fn look(&mut self, now: Reading) {
+    fn look(&mut self, now: &Reading) {
         self.is_blind |= !shows_waits(&now.tcp);
         if let Some(last) = self.last.filter(|_| !self.is_blind) {
             if is_waiting(&last.tcp, &now.tcp) {
@@ -128,13 +128,13 @@ impl Watched {
             }
             self.before_ns = last.at_ns;
         }
-        self.last = Some(now);
+        self.last = Some(*now);
         self.keep(now);
     }
 
-    fn keep(&mut self, now: Reading) {
+    fn keep(&mut self, now: &Reading) {
         if self.looks.is_multiple_of(self.one_of) {
-            self.kept.push(now);
+            self.kept.push(*now);
         }
         self.looks += 1;
         if self.kept.len() == READINGS_MAX {
@@ -213,7 +213,7 @@ mod tests {
     fn waits(looks: &[[u64; 4]]) -> Vec<[u64; 4]> {
         let mut watched = Watched::default();
         for (number, &[sent, unacked, retransmissions, timeouts]) in (0..).zip(looks) {
-            watched.look(look(
+            watched.look(&look(
                 5 * number,
                 &[
                     ("tcp_bytes_sent", sent),
@@ -248,7 +248,7 @@ mod tests {
             let mut one = look(at_ms, &[("unacked_segments", 1)]);
             let place = NAMES.iter().position(|(name, _)| *name == "timeouts");
             one.tcp[place.expect("it is read")] = None;
-            watched.look(one);
+            watched.look(&one);
         }
         let records: Vec<_> = watched.into_records(0).collect();
         let [AgentRecord::Readings { values, at_ns, .. }] = &records[..] else {
@@ -270,7 +270,7 @@ mod tests {
     #[test]
     fn kept_readings_stay_few_and_equally_spaced() {
         let mut watched = Watched::default();
-        (0..1000).for_each(|at_ms| watched.look(look(at_ms, &[])));
+        (0..1000).for_each(|at_ms| watched.look(&look(at_ms, &[])));
         let at_ms: Vec<u64> = watched.kept.iter().map(|one| one.at_ns / MS).collect();
         assert!((READINGS_MAX / 2..READINGS_MAX).contains(&at_ms.len()));
         assert!(at_ms.windows(2).all(|pair| pair[1] - pair[0] == watched.one_of));

@@ -209,7 +209,7 @@ fn samples_add_up_to_the_counters() {
         let again = counter(&record, "server", "segments_retransmitted");
         assert_eq!(samples.retransmissions.iter().sum::<u64>(), again);
         let timeouts = counter(&record, "server", "timeouts");
-        assert_eq!(lab::timeouts(&samples.timeouts).iter().sum::<u64>(), timeouts);
+        assert_eq!(lab::timeouts(samples.timeouts.as_ref()).iter().sum::<u64>(), timeouts);
         let measure = lab::measure(&record);
         let total: u64 = samples.completion_ns.iter().sum();
         // Each sample is rounded down to a nanosecond.
@@ -232,7 +232,7 @@ fn an_iteration_with_a_timeout_lasts_at_least_the_minimum_rto() {
     let mut run = lab::run(8, DROP_TAIL);
     lab::set_iterations(&mut run, 0, 50);
     let samples = lab::iterations(&make_ok(&run)).clone();
-    let iterations = samples.completion_ns.iter().zip(lab::timeouts(&samples.timeouts));
+    let iterations = samples.completion_ns.iter().zip(lab::timeouts(samples.timeouts.as_ref()));
     let with_timeout: Vec<_> = iterations.filter(|pair| *pair.1 > 0).collect();
     assert!(!with_timeout.is_empty(), "eight servers through 512 kB time out");
     assert!(with_timeout.iter().all(|pair| *pair.0 >= 200_000_000), "{with_timeout:?}");
@@ -336,5 +336,8 @@ fn connections_add_up_to_their_run() {
     let sum = |values: &[u64]| values.iter().sum::<u64>();
     assert!(sum(&connections.retransmissions) > 0);
     assert_eq!(sum(&connections.retransmissions), sum(&samples.retransmissions));
-    assert_eq!(sum(lab::timeouts(&connections.timeouts)), sum(lab::timeouts(&samples.timeouts)));
+    assert_eq!(
+        sum(lab::timeouts(connections.timeouts.as_ref())),
+        sum(lab::timeouts(samples.timeouts.as_ref()))
+    );
 }

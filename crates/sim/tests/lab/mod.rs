@@ -301,8 +301,8 @@ pub(crate) fn connections(record: &RunRecord) -> &ConnectionSamples {
 }
 
 /// The simulator knows all timeouts.
-pub(crate) fn timeouts(column: &Option<Vec<u64>>) -> &[u64] {
-    column.as_deref().expect("the simulator counts timeouts")
+pub(crate) fn timeouts(column: Option<&Vec<u64>>) -> &[u64] {
+    column.expect("the simulator counts timeouts")
 }
 
 /// The measuring phase.

@@ -8,24 +8,20 @@ from typing import Any
 
 import pytest
 
-from netstudy.testbed.netns.namespaces import find_program
+from tests.skips import needs_programs
+from tests.testbed.conftest import user_named
+from tests.tools.lab import Lab, lab_of
 
-labs = pytest.importorskip("tests.tools.lab", reason="no lab in this checkout")
-user_named = pytest.importorskip("tests.testbed.conftest").user_named
-
-pytestmark = pytest.mark.engine
+pytestmark = [pytest.mark.engine, needs_programs("ssh", "sshd", "nft", "ip")]
 
 
 @pytest.fixture(scope="module")
-def lab() -> Iterator[Any]:
-    absent = [name for name in ("ssh", "sshd", "nft", "ip") if find_program(name) is None]
-    if absent:
-        pytest.skip(f"no {', '.join(absent)}")
-    with labs.lab_of(user_named("root"), "2") as lab:
+def lab() -> Iterator[Lab]:
+    with lab_of(user_named("root"), "2") as lab:
         yield lab
 
 
-def doctor(lab: Any, *, expects: int) -> dict[tuple[str, str], dict[str, Any]]:
+def doctor(lab: Lab, *, expects: int) -> dict[tuple[str, str], dict[str, Any]]:
     """What doctor says: host and aspect -> the finding."""
     script = f"{lab.user.python} -m netstudy doctor --testbed $NETSTUDY_LAB/hosts.yaml --json"
     done = lab.run(script)
@@ -33,7 +29,7 @@ def doctor(lab: Any, *, expects: int) -> dict[tuple[str, str], dict[str, Any]]:
     return {(one["host"], one["name"]): one for one in json.loads(done.output)}
 
 
-def test_two_hosts_are_ready_and_nothing_is_left(lab: Any) -> None:
+def test_two_hosts_are_ready_and_nothing_is_left(lab: Lab) -> None:
     found = doctor(lab, expects=0)
     assert found["h1", "interface"]["found"].startswith("eth0 has 10.98.0.1, ")
     assert found["h1 - h2", "port"]["ok"]
@@ -63,7 +59,7 @@ def test_two_hosts_are_ready_and_nothing_is_left(lab: Any) -> None:
     ],
 )
 def test_each_fault_of_a_host_has_its_sentence(
-    lab: Any, fault: str, undo: str | None, aspect: str, told: str
+    lab: Lab, fault: str, undo: str | None, aspect: str, told: str
 ) -> None:
     before = lab.run("cat ~/.ssh/known_hosts").output
     lab.make(*fault.split())
@@ -81,7 +77,7 @@ def test_each_fault_of_a_host_has_its_sentence(
             )
 
 
-def test_a_full_disk_is_named_and_nothing_half_is_stored(lab: Any) -> None:
+def test_a_full_disk_is_named_and_nothing_half_is_stored(lab: Lab) -> None:
     lab.run(f"{lab.user.python} -m netstudy clean --testbed $NETSTUDY_LAB/hosts.yaml --yes")
     lab.make("disk", "h2", "full")
     try:
@@ -106,7 +102,7 @@ def test_a_full_disk_is_named_and_nothing_half_is_stored(lab: Any) -> None:
     ],
 )
 def test_a_fault_between_hosts_names_both(
-    lab: Any, fault: str, undo: str, path: str, aspect: str, told: str
+    lab: Lab, fault: str, undo: str, path: str, aspect: str, told: str
 ) -> None:
     lab.make(*fault.split())
     try:
@@ -115,7 +111,7 @@ def test_a_fault_between_hosts_names_both(
         lab.make(*undo.split())
 
 
-def test_a_name_that_leads_to_another_host_is_refused(lab: Any) -> None:
+def test_a_name_that_leads_to_another_host_is_refused(lab: Lab) -> None:
     swapped = "s/ssh: h1,/ssh: x,/; s/ssh: h2,/ssh: h1,/; s/ssh: x,/ssh: h2,/"
     lab.run(f"sed -i '{swapped}' $NETSTUDY_LAB/hosts.yaml")
     try:
@@ -125,7 +121,7 @@ def test_a_name_that_leads_to_another_host_is_refused(lab: Any) -> None:
         lab.run(f"sed -i '{swapped}' $NETSTUDY_LAB/hosts.yaml")
 
 
-def test_one_machine_under_two_names_is_told(lab: Any) -> None:
+def test_one_machine_under_two_names_is_told(lab: Lab) -> None:
     lab.run("cp $NETSTUDY_LAB/hosts.yaml $HOME/kept")
     twin = "s/ssh: h2, address: 10.98.0.2/ssh: ns@h1, address: 10.98.0.9/"
     lab.run(f"sed -i '{twin}' $NETSTUDY_LAB/hosts.yaml")
@@ -155,7 +151,7 @@ asyncio.run(main())
 ENGINES = 'ps ax | grep -c "[e]ngine-.* host "'
 
 
-def test_a_controller_that_is_killed_leaves_nothing_but_the_engine(lab: Any) -> None:
+def test_a_controller_that_is_killed_leaves_nothing_but_the_engine(lab: Lab) -> None:
     held = lab.run(
         f"cat >$HOME/hold.py <<'END'\n{HOLD}END\n"
         f"{lab.user.python} $HOME/hold.py >$HOME/held & echo $! >$HOME/controller\n"
@@ -172,7 +168,7 @@ def test_a_controller_that_is_killed_leaves_nothing_but_the_engine(lab: Any) -> 
     assert lab.run("ls -A $XDG_RUNTIME_DIR").output == "", "the next one removes its sockets"
 
 
-def test_clean_removes_the_engine(lab: Any) -> None:
+def test_clean_removes_the_engine(lab: Lab) -> None:
     doctor(lab, expects=0)
     assert "engine-" in lab.said("h1", "ls .cache/netstudy")
     clean = f"{lab.user.python} -m netstudy clean --testbed $NETSTUDY_LAB/hosts.yaml --yes --json"

@@ -31,7 +31,7 @@ class Place:
     are_all: bool
     """Whether `lines` are all ports of the node, so that counters of the whole node apply."""
     is_machine: bool = False
-    """Whether the counters to read are those of the node's machine."""
+    """True if the counters of the node's machine are to be read."""
 
 
 def places(network: Network, scope: Scope) -> list[Place]:

@@ -30,7 +30,7 @@ _PINGS: Final = 10
 
 
 class NoWatch:
-    """No instruments besides the agents', as a Watch."""
+    """No instruments but those of agents, as a Watch."""
 
     async def end(self) -> Watched:
         """See Watch.end."""
@@ -146,9 +146,9 @@ class HostsPlace:
         return None
 
     def folder(self, node: str, named: str) -> str:  # noqa: ARG002 (one for RAM disk and disk)
-        """See Place.folder: the agent checks what kind of disk it is on."""
+        """See Place.folder. The agent checks the kind of the disk."""
         folder = self.pool.inventory.hosts[self.assigned.hosts[self._host_of(node).name]].files
-        assert folder is not None, "transfers of files without a folder are refused"
+        assert folder is not None, "files without a folder are refused"
         # Agents start in the home folder.
         return folder.removeprefix("~/")
 

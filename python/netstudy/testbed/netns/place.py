@@ -114,6 +114,11 @@ class NamespacePlace:
         ]
         return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)
 
+    @property
+    def ports(self) -> None:
+        """See Place.ports."""
+        return None
+
     def address(self, endpoint: str) -> EndpointAddress:
         """See Place.address."""
         found = self.resources.layout.address(endpoint)

@@ -38,6 +38,7 @@ def agent_plan(
         cpu=setting.place.agent_cpu(spec.node),
         socket=setting.place.address(spec.endpoint).socket,
         instruments=_instruments(setting, spec),
+        ports=setting.place.ports,
         connections=tuple(_connections(setting, spec, listening)),
         workload=_workload(setting, spec, port),
         probe=_probe(run, spec),

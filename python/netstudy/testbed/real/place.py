@@ -157,6 +157,10 @@ class Place(Protocol):
         start of the run; empty if nobody asked for them."""
         ...
 
+    @property
+    def ports(self) -> tuple[int, int] | None:
+        """The first and last port that agents may listen on; None: the kernel chooses."""
+
     def address(self, endpoint: str) -> EndpointAddress:
         """The address of an endpoint of a role."""
         ...

@@ -119,6 +119,12 @@ class HostsPlace:
         """See Place.burst_bytes. An interface sends at the rate of its link, never faster."""
         return 0
 
+    @property
+    def ports(self) -> tuple[int, int] | None:
+        """See Place.ports."""
+        ports = self.pool.inventory.ports
+        return None if ports is None else (ports.first, ports.last)
+
     def address(self, endpoint: str) -> EndpointAddress:
         """See Place.address."""
         found = self.assigned.address(endpoint)

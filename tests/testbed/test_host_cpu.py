@@ -32,10 +32,7 @@ def between_zones(first: list[SamplesRecord], second: list[SamplesRecord]) -> Ev
         },
     )
     hosts = {"server.a": "server", "server.b": "server", "client": "client"}
-    agents = {
-        spec: type(one)(spec, hosts[spec.node], one.interface, one.snapshots, one.records)
-        for spec, one in told.agents.items()
-    }
+    agents = {spec: replace(one, host=hosts[spec.node]) for spec, one in told.agents.items()}
     return replace(told, agents=agents, phases=())
 
 

@@ -50,6 +50,7 @@ def evidence(
                 spec,
                 host=spec.node,
                 interface="eth0",
+                device="eth0",
                 snapshots={
                     edge: _snapshot(
                         edge,

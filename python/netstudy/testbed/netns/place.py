@@ -115,6 +115,11 @@ class NamespacePlace:
         return max((burst_bytes(*one) + frame_bytes(one[1]) for one in shaped), default=0)
 
     @property
+    def allowed(self) -> None:
+        """See Place.allowed."""
+        return None
+
+    @property
     def ports(self) -> None:
         """See Place.ports."""
         return None

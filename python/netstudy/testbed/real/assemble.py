@@ -12,6 +12,8 @@ from netstudy.testbed.real.counters import each_machine, port_readings, readings
 from netstudy.testbed.real.evidence import Evidence
 from netstudy.testbed.real.judge import limits
 from netstudy.testbed.real.laws import below_line_rate, conserved
+from netstudy.testbed.real.others import LAW as _ALONE
+from netstudy.testbed.real.others import activity, undisturbed
 from netstudy.testbed.real.reconcile import reconciliation
 from netstudy.testbed.real.series import series
 from netstudy.testbed.real.switch_wire import SwitchClock
@@ -29,7 +31,13 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
     """
     run, traffic = evidence.run, traffic_of(evidence.run.workload)
     samples = traffic.samples(evidence)
-    checks = (*traffic.checks(evidence), *_checks(evidence), *time_bounds(samples.time))
+    others = activity(evidence)
+    checks = (
+        *traffic.checks(evidence),
+        *_checks(evidence),
+        *([undisturbed(others)] if others else ()),
+        *time_bounds(samples.time),
+    )
     return RunRecord(
         run=run.id,
         treatment=run.treatment,
@@ -44,7 +52,7 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
         counters=readings(evidence),
         ports=port_readings(evidence),
         series=series(evidence),
-        limits=_limits(evidence, checks),
+        limits=_limits(evidence, checks, others),
         reconciliation=reconciliation(evidence),
         environment=environment,
         clocks=_clock_bounds(evidence),
@@ -66,13 +74,15 @@ def _broken(checks: Sequence[Check]) -> list[Check]:
 
 
 def _are_the_machines(broken: Sequence[Check]) -> bool:
-    return all(check.law in (_KEEPS_TIME, _NONE_VANISHES) for check in broken)
+    return all(check.law in (_KEEPS_TIME, _NONE_VANISHES, _ALONE) for check in broken)
 
 
-def _limits(evidence: Evidence, checks: Sequence[Check]) -> tuple[TestbedLimit, ...]:
+def _limits(
+    evidence: Evidence, checks: Sequence[Check], others: Sequence[TestbedLimit]
+) -> tuple[TestbedLimit, ...]:
     """The limits of the testbed. If the run also breaks a law, exceeding a limit is not the only
     reason why it is invalid, and is not marked so."""
-    found = limits(evidence)
+    found = (*limits(evidence), *others)
     if _are_the_machines(_broken(checks)):
         return found
     return tuple(limit.model_copy(update={"invalidates": False}) for limit in found)

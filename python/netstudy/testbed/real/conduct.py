@@ -324,6 +324,7 @@ async def _gathered(crew: _Crew) -> Evidence:
                 spec=spec,
                 host=addresses[spec].stack,
                 interface=addresses[spec].port,
+                device=addresses[spec].device,
                 snapshots=course.snapshots[spec],
                 records=(*agent.aside, *course.ended.get(spec, ()), *written[spec]),
             )
@@ -342,6 +343,7 @@ async def _gathered(crew: _Crew) -> Evidence:
         recordings=watched.recordings,
         hardware=watched.hardware,
         hardware_note=watched.hardware_note,
+        allowed=place.allowed,
         application_connections=setting.served.connections if setting.served else 0,
     )
 

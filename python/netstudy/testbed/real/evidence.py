@@ -10,6 +10,7 @@ from typing import Final, Protocol, TypeVar
 from netstudy import wire
 from netstudy.plan.paths import Routes
 from netstudy.testbed.real.agent_specs import AgentSpec, AgentSpecs
+from netstudy.testbed.real.allowance import Allowance
 from netstudy.testbed.real.application import ApplicationEvidence
 from netstudy.testbed.real.clocks import Bracket, Clocks, Instant
 from netstudy.testbed.real.snmp import Polls
@@ -45,6 +46,8 @@ class AgentEvidence:
     interface: str
     """The interface that the agent reads, by the name of its port in the plan; a zone's virtual
     interface is named after the port that it uses."""
+    device: str
+    """The kernel's name of this interface."""
     snapshots: Mapping[str, SnapshotRecord]
     """Start or end of a phase -> the counters at that time."""
     records: tuple[AgentRecord, ...]
@@ -198,6 +201,8 @@ class Evidence:
     hardware_note: str | None = None
     """Why hardware counters were not read, or a note that they leave out the kernel's work; None:
     they were read and are complete."""
+    allowed: Allowance | None = None
+    """The activity of others that does not spoil the run; None: the hosts are the run's own."""
     application_connections: int = 0
     """The largest number of simultaneous connections that the application may have had."""
 

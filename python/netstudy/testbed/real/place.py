@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 
 from netstudy.errors import TestbedError
 from netstudy.store.nodes import NodeEnvironment
+from netstudy.testbed.real.allowance import Allowance
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.clocks import Clocks
 from netstudy.testbed.real.evidence import KernelSwitch, SwitchEvidence
@@ -156,6 +157,10 @@ class Place(Protocol):
         """Some nodes, and the environment that is the same for all of them, as they were at the
         start of the run; empty if nobody asked for them."""
         ...
+
+    @property
+    def allowed(self) -> Allowance | None:
+        """See Evidence.allowed."""
 
     @property
     def ports(self) -> tuple[int, int] | None:

@@ -14,6 +14,7 @@ from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.store.nodes import NodeEnvironment
 from netstudy.study.vocabulary import HOSTS
+from netstudy.testbed.real.allowance import Allowance
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.clocks import Clocks, HostClock, Ping
 from netstudy.testbed.real.kernel_tcp import KernelRelease, control_name
@@ -118,6 +119,12 @@ class HostsPlace:
     def burst_bytes(self) -> int:
         """See Place.burst_bytes. An interface sends at the rate of its link, never faster."""
         return 0
+
+    @property
+    def allowed(self) -> Allowance:
+        """See Place.allowed."""
+        allow = self.pool.inventory.allow
+        return Allowance(traffic_pct=allow.other_traffic, cpu_pct=allow.other_cpu)
 
     @property
     def ports(self) -> tuple[int, int] | None:

@@ -93,6 +93,7 @@ class TestHosts:
             "  h1: {ssh: h1, address: 10.98.0.1}\n"
             "  h2: {ssh: h2, address: 10.98.0.2}\n"
             "  h3: {ssh: h3, address: 10.98.0.3}\n"
+            "allow: {other_cpu: 100 %}\n"
             "roles: {client: [h1], server: [h2, h3]}\n"
         )
 
@@ -391,6 +392,7 @@ class TestNetworkOfAStudy:
                 "  client: {ssh: client, address: 10.77.0.1}\n"
                 "  server-1: {ssh: server-1, address: 10.77.0.2}\n"
                 "  server-2: {ssh: server-2, address: 10.77.0.3}\n"
+                "allow: {other_cpu: 100 %}\n"
                 "roles: {client: [client], server: [server-1, server-2]}\n"
             )
             assert "netstudy-engine switch" in lab.run("ps -A -o args").output

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from netstudy.documents.compact import compacted
-from netstudy.documents.fields import NameValue, Quantity, Scalar, Text, Typed
+from netstudy.documents.fields import NameValue, Quantity, RateValue, Scalar, Text, Typed
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.shapes import OneOrMore
 from netstudy.documents.source import Document, read, read_text
@@ -157,6 +157,9 @@ class InterfaceEntry(Model):
     """The address that test traffic uses. The host must have it."""
     device: Annotated[str, Typed(Device(), refs=False)] | None = None
     """The kernel's name of the interface; by default, the interface that has the address."""
+    rate: RateValue | None = None
+    """The rate of the link at this address, if the interface does not report the true one, as those
+    of virtual machines."""
 
 
 class HostEntry(Model):
@@ -167,6 +170,9 @@ class HostEntry(Model):
     for a password."""
     address: AddressValue | None = None
     """The address of the test interface, if the host has only one."""
+    rate: RateValue | None = None
+    """The rate of the link at this address, if the interface does not report the true one, as those
+    of virtual machines."""
     interfaces: dict[NameValue, InterfaceEntry] | None = None
     """Several test addresses, under the names that the study gives to the host's interfaces and
     zones."""
@@ -181,6 +187,8 @@ class HostEntry(Model):
             raise fault("needs the address of its test interface: address, or interfaces")
         if self.address is not None and self.interfaces is not None:
             raise fault("has an address and interfaces; write one of them", "address")
+        if self.rate is not None and self.address is None:
+            raise fault("belongs to an address: write it at each of the interfaces", "rate")
         return self
 
     @property
@@ -188,6 +196,13 @@ class HostEntry(Model):
         """All test addresses of the host."""
         own = () if self.address is None else (self.address,)
         return (*own, *(one.address for one in (self.interfaces or {}).values()))
+
+    def rate_bps(self, address: IPv4Address) -> int | None:
+        """The rate of the link at a test address, if the file gives it."""
+        if address == self.address:
+            return self.rate
+        entries = (self.interfaces or {}).values()
+        return next((one.rate for one in entries if one.address == address), None)
 
     def interface(self, name: str) -> tuple[IPv4Address, str | None] | None:
         """The test address, and the device if the file names it, of an interface or zone of the

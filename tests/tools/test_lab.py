@@ -389,9 +389,9 @@ class TestNetworkOfAStudy:
         with lab_of(user_named(name), "3", "--network=studies/incast") as lab:
             assert lab.run("cat $NETSTUDY_LAB/hosts.yaml").output == (
                 "hosts:\n"
-                "  client: {ssh: client, address: 10.77.0.1}\n"
-                "  server-1: {ssh: server-1, address: 10.77.0.2}\n"
-                "  server-2: {ssh: server-2, address: 10.77.0.3}\n"
+                "  client: {ssh: client, address: 10.77.0.1, rate: 1 Gbit/s}\n"
+                "  server-1: {ssh: server-1, address: 10.77.0.2, rate: 1 Gbit/s}\n"
+                "  server-2: {ssh: server-2, address: 10.77.0.3, rate: 1 Gbit/s}\n"
                 "allow: {other_cpu: 100 %}\n"
                 "roles: {client: [client], server: [server-1, server-2]}\n"
             )

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Final
 
 from netstudy.testbed.netns.namespaces import run_program
-from tools.ssh_lab.hosts import LabHost
+from netstudy.units import format_rate
+from tools.ssh_lab.hosts import Interface, LabHost
 from tools.ssh_lab.machines import Machine, make_key
 from tools.ssh_lab.users import User, passwd
 
@@ -92,15 +93,20 @@ def inventory(hosts: Sequence[LabHost]) -> str:
 def _addresses(host: LabHost) -> str:
     first = host.interfaces[0]
     if len(host.interfaces) == 1 and not first.zones:
-        return f"address: {first.address}"
+        return f"address: {first.address}{_rate(first)}"
     return f"interfaces: {{{', '.join(_each_address(host))}}}"
 
 
 def _each_address(host: LabHost) -> Iterator[str]:
     for one in host.interfaces:
-        yield f"{one.name}: {{device: {one.device}, address: {one.address}}}"
-        for zone, address in one.zones.items():
-            yield f"{zone}: {{device: {one.device}, address: {address}}}"
+        addresses = {one.name: one.address, **one.zones}
+        for name, address in addresses.items():
+            yield f"{name}: {{device: {one.device}, address: {address}{_rate(one)}}}"
+
+
+def _rate(one: Interface) -> str:
+    """The key of the link's rate, which a virtual interface does not report."""
+    return "" if one.rate_bps is None else f", rate: {format_rate(one.rate_bps)}"
 
 
 def _configuration(host: LabHost, login: User) -> str:

@@ -33,6 +33,8 @@ class Interface:
     """True if the other end is a port of the kernel's bridge."""
     zones: Mapping[str, str] = field(default_factory=dict)
     """Zone -> another address, which is the zone's."""
+    rate_bps: int | None = None
+    """The rate of the link; None: it has none, and the interface does not tell so."""
 
 
 @dataclass(frozen=True)

@@ -64,7 +64,8 @@ class StudyNetwork:
             own = here.pop(host.node)
             # The zone `zone1` of the host `a` is the node `a.zone1`.
             zones = {name.removeprefix(f"{host.node}."): ip for name, ip in here.items()}
-            yield Interface(one.port, one.device, own, one.peer, False, zones)
+            rate_bps = one.end.rate_bps
+            yield Interface(one.port, one.device, own, one.peer, False, zones, rate_bps)
 
     @contextmanager
     def made(self, children: Children) -> Iterator[None]:

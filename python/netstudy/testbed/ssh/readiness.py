@@ -97,7 +97,7 @@ def host_aspects(
     yield _clock(name, looked)
     for (host, address), wanted in needs.interfaces.items():
         if host == name:
-            yield from _interface(name, address, wanted, looked, file)
+            yield from _interface(name, address, wanted, looked, entry.rate_bps(address), file)
     yield _governor(name, looked.governors)
     yield from _activity(name, looked, inventory, needs)
 
@@ -178,8 +178,14 @@ def _clock(host: str, looked: Looked) -> HostAspect:
 
 
 def _interface(
-    host: str, address: IPv4Address, wanted: InterfaceNeeds, looked: Looked, file: str
+    host: str,
+    address: IPv4Address,
+    wanted: InterfaceNeeds,
+    looked: Looked,
+    given_bps: int | None,
+    file: str,
 ) -> Iterator[HostAspect]:
+    """`given_bps` is the rate that the inventory gives; None: that of the interface counts."""
     device = looked.device_of(address)
     if device is None:
         there = listed(
@@ -194,6 +200,8 @@ def _interface(
         advice = f"correct the address in {file}, or ssh: if the name leads to another host"
         yield HostAspect(host, "address", False, found, advice)
         return
+    if given_bps is not None:
+        device = device.model_copy(update={"speed_bps": given_bps})
     yield _link(host, address, wanted, device)
     if device.offloads is not None:
         found = f"{device.device}: {', '.join(device.offloads) or 'none on'}"
@@ -228,7 +236,8 @@ def _link_faults(wanted: InterfaceNeeds, device: HostInterface) -> Iterator[tupl
         rates = listed([format_rate(one) for one in wrong])
         yield (
             f"the study's link has {rates}",
-            f"in the study's variant for hosts: rate: {format_rate(device.speed_bps)}, no scale",
+            f"in the study's variant for hosts: rate: {format_rate(device.speed_bps)}, no scale; "
+            "or, if the interface does not know the rate, rate: at its address in the inventory",
         )
     if odd := sorted(wanted.mtus_bytes - {device.mtu}):
         mtus = listed([str(one) for one in odd])
@@ -266,7 +275,8 @@ def _activity(
             continue
         bps = looked.activity.traffic_bps.get(device.device, 0.0)
         allowed = inventory.allow.other_traffic
-        share = None if not device.speed_bps else 100 * bps / device.speed_bps
+        rate_bps = inventory.hosts[host].rate_bps(address) or device.speed_bps
+        share = None if not rate_bps else 100 * bps / rate_bps
         yield HostAspect(
             host,
             "other traffic",

@@ -414,11 +414,12 @@ class TestNetworkOfAStudy:
         options = ("--network=studies/zones", "--only=stack=own", "--tuned")
         with lab_of(root, "2", *options) as lab:
             assert (
-                "  a: {ssh: a, interfaces: {ce2: {device: eth0, address: 10.77.0.1}, "
-                "zone1: {device: eth0, address: 10.77.0.3}, "
-                "zone2: {device: eth0, address: 10.77.0.4}, "
-                "ce3: {device: eth1, address: 10.77.0.2}, "
-                "zone3: {device: eth1, address: 10.77.0.5}}}\n"
+                "  a: {ssh: a, interfaces: {"
+                "ce2: {device: eth0, address: 10.77.0.1, rate: 100 Mbit/s}, "
+                "zone1: {device: eth0, address: 10.77.0.3, rate: 100 Mbit/s}, "
+                "zone2: {device: eth0, address: 10.77.0.4, rate: 100 Mbit/s}, "
+                "ce3: {device: eth1, address: 10.77.0.2, rate: 100 Mbit/s}, "
+                "zone3: {device: eth1, address: 10.77.0.5, rate: 100 Mbit/s}}}\n"
             ) in lab.run("cat $NETSTUDY_LAB/hosts.yaml").output
             assert "rto_min lock 200ms" in lab.said("a", _ROUTES), "the study's TCP"
             lab.serve("b", "10.77.0.7")

@@ -19,7 +19,7 @@ LAW: Final = "others leave the hosts to the run"
 _HEADER_BYTES: Final = ETHERNET_HEADER_BYTES + IP_TCP_HEADER_BYTES + 40
 """The most bytes of headers in a frame: TCP's options have up to 40 (RFC 9293, 3.1)."""
 _BUSY: Final = ("user", "nice", "system")
-"""CPU time of processes. Interrupts are left out: those of the run's packets are among them."""
+"""CPU time of processes. Interrupts are left out, since packets of the run cause some of them."""
 _ALL: Final = (*_BUSY, "idle", "iowait", "irq", "softirq", "steal")
 _Direction = Literal["sent", "received"]
 _SEGMENTS: Final[dict[_Direction, str]] = {

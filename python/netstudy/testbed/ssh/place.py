@@ -31,7 +31,7 @@ _PINGS: Final = 10
 
 
 class NoWatch:
-    """No instruments but those of agents, as a Watch."""
+    """No instruments except the agents, as a Watch."""
 
     async def end(self) -> Watched:
         """See Watch.end."""

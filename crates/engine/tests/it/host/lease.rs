@@ -101,10 +101,15 @@ fn a_lease_that_ended_while_the_host_stood_still_is_over() {
     });
 }
 
-/// The other child of a host that has one agent: the first one that it has started.
+/// The other child of a host that has one agent: the first one that it has started. It waits for
+/// beats already, so that it is bound to its parent.
 fn guard_of(host: Pid) -> Pid {
     let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children"));
     let children = children.expect("the kernel lists them");
     let first = children.split_ascii_whitespace().next().expect("it has a guard");
+    let waits_in = || fs::read_to_string(format!("/proc/{first}/wchan")).expect("it is there");
+    while !waits_in().contains("poll") {
+        thread::sleep(Duration::from_millis(5));
+    }
     Pid::from_raw(first.parse().expect("a number"))
 }

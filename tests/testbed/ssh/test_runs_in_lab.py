@@ -26,7 +26,10 @@ question: What do these hosts carry?
 factors: {{servers: [2]}}
 topology:
   client: {{profile: host-1g, tcp: {{profile: linux-6, congestion_control: reno}}}}
-  server: {{profile: host-1g, count: "${{servers}}", tcp: {{profile: linux-6, congestion_control: reno}}}}
+  server:
+    profile: host-1g
+    count: "${{servers}}"
+    tcp: {{profile: linux-6, congestion_control: reno}}
   switch: generic-shallow
   link: {{rate: 100 Mbit/s, mtu: 1500}}
 workload:
@@ -194,10 +197,10 @@ def test_a_killed_agent_is_named(lab: Lab) -> None:
 def test_a_study_is_resumed_on_the_same_hosts(lab: Lab) -> None:
     carried_out(lab, "request")
     again = lab.run(
-        f"cd $HOME; rm results-request/*/latest/runs/*.json results-request/*/latest/records.jsonl; "
-        f"mv $NETSTUDY_LAB/hosts.yaml $HOME/away; "
-        f"{lab.user.python} -m netstudy run results-request/*/latest --resume; "
-        f"mv $HOME/away $NETSTUDY_LAB/hosts.yaml"
+        "cd $HOME; cd results-request/*/latest; rm runs/*.json records.jsonl; "
+        "mv $NETSTUDY_LAB/hosts.yaml $HOME/away; "
+        f"{lab.user.python} -m netstudy run . --resume; "
+        "mv $HOME/away $NETSTUDY_LAB/hosts.yaml"
     )
     (record,) = records(lab, "request")
     assert record["status"] == "ok", again.output

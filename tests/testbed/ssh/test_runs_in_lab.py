@@ -129,6 +129,17 @@ def test_a_workload_runs_on_hosts(lab: Lab, name: str) -> None:
     assert lab.said("client", "ls f") == ""
 
 
+def log_ins(lab: Lab, host: str) -> int:
+    return int(lab.run(f"grep -c Accepted /run/hosts/{host}/log").output)
+
+
+def test_a_study_of_several_runs_logs_in_once_a_host(lab: Lab) -> None:
+    before = [log_ins(lab, host) for host in HOSTS]
+    lab.run(f"rm -rf $HOME/results-incast; {command(lab, 'incast')} --set replicates=3")
+    assert [record["status"] for record in records(lab, "incast")] == ["ok"] * 3
+    assert [log_ins(lab, host) for host in HOSTS] == [number + 1 for number in before]
+
+
 def test_times_of_a_node_are_by_its_own_clock(lab: Lab) -> None:
     record = carried_out(lab, "incast")
     starts = [record["nodes"][host]["read_at_ns"][0] for host in HOSTS]

@@ -37,7 +37,7 @@ class Invocation(BaseModel):
     study: str
     """Path of the study file, as given on the command line. The text is in study.yaml."""
     testbed: str
-    inventory: InventoryCopy | None = None
+    inventory: InventoryCopy | None = Field(default=None, exclude_if=lambda copy: copy is None)
     """The inventory, if the testbed is `hosts`."""
     seed: int
     only: dict[str, list[Level]] = {}

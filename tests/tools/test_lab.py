@@ -108,6 +108,7 @@ class TestHosts:
         assert (done.code == 0) is lab.user.is_root
 
 
+@pytest.mark.slow
 class TestFaults:
     def test_a_cut_control_link(self, lab: Lab) -> None:
         lab.make("cut", "h1", "control")

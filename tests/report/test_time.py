@@ -12,7 +12,11 @@ from netstudy.analysis.conclusions.where_time_goes import TimesShown
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.report.charts.style import NARROW, WIDE
 from netstudy.report.charts.time_bars import LABELLED_PCT, TimeBars
-from netstudy.report.conclusions import conclusion_figures, conclusion_tables
+from netstudy.report.conclusions import (
+    brief_sentences,
+    conclusion_figures,
+    conclusion_tables,
+)
 from netstudy.report.refs import Number
 from netstudy.report.time_figure import CELLS_MAX
 from netstudy.wire import Run, RunRecord, TimeAccount
@@ -152,3 +156,14 @@ def test_bounds_stand_in_the_table_with_both_ends(tmp_path: Path) -> None:
     texts = {str(row[0]): str(row[2]) for row in table.rows}
     assert texts["serialization from switch to client"] == "4.0 to 7.0"
     assert texts["queue at switch to client"] == "2.0"
+
+
+def test_where_nothing_has_a_lower_bound_it_is_said_that_nothing_is_known(tmp_path: Path) -> None:
+    bounds: Mapping[Part, float | Bounds] = {
+        WIRE: (0.0, 7.0),
+        QUEUE: (0.0, 10.0),
+        ("own", "not-known", "", ""): (0.0, 10.0),
+    }
+    result = timed(account(bounds, whole_ms=10.0), folder=tmp_path)
+    said = [str(one).replace("\u00a0", " ") for one in brief_sentences(result)]
+    assert "At 2 servers, it is not known where the time of an iteration goes." in said

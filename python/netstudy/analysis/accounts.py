@@ -114,11 +114,16 @@ class UnitTime:
     @property
     def families(self) -> tuple[Family, ...]:
         """The families of the parts, the largest first, by lower bounds. The time that is not known
-        comes last."""
+        comes after all families of which something is known."""
         sums = {
             family: self.family_s(family) for family in {part.key.family for part in self.parts}
         }
-        return tuple(sorted(sums, key=lambda one: (one == "not known", -sums[one], one)))
+
+        def order(family: Family) -> tuple[int, float, str]:
+            known_first = 1 if family == "not known" else 0 if sums[family] > 0 else 2
+            return known_first, -sums[family], family
+
+        return tuple(sorted(sums, key=order))
 
     def family_s(self, family: Family) -> float:
         """The lower bound of the time of a family."""

@@ -121,6 +121,12 @@ def _largest(group: Sequence[Course], every: Sequence[Course], before: Sentence)
     and in the slowest ones, and then `before`: the largest families at lower loads."""
     last = [cell for one in group for cell in one.telling]
     family = last[0].largest
+    if family == "not known":
+        return say(
+            "{at}it is not known where the time of {unit} goes.",
+            at=_at(group, every, _levels(group[0], group[0].telling)),
+            unit=Name(whose_time(last[0].whole.unit)),
+        )
     shares = _shares(last, family)
     named = _in_words(family, last)
     tail = _middle_and_slowest(last, family)
@@ -277,6 +283,7 @@ def _before(group: Sequence[Course]) -> Sentence:
             share=_shares([cell for one in group for cell in one.spans[place]], span[0].largest),
         )
         for place, span in enumerate(first.spans[:-1])
+        if span[0].largest != "not known"
     ]
     if not parts:
         return NOTHING

@@ -125,7 +125,7 @@ def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
 
 
 def test_what_a_study_refers_to_is_kept_beside_it(here: Path, netstudy: Netstudy) -> None:
-    """Reference data and profiles as they were, those of the netns variant too: the report can be
+    """Reference data and profiles as they were, those of its variants too: the report can be
     made anew without the study, every variant of which is checked when it is read."""
     outcome = netstudy("run", INCAST, *LITTLE, "--only", "servers=1..2")
     assert outcome.code == 0, outcome.err
@@ -135,7 +135,7 @@ def test_what_a_study_refers_to_is_kept_beside_it(here: Path, netstudy: Netstudy
     profiles = {path.stem for path in (kept / "hardware").iterdir()}
     assert profiles == {
         *("arista-7124s", "nexus-5010", "ucs-c200-rhel54", "linux-2.6.18"),
-        *("host-10g", "linux-6"),
+        *("host-10g", "linux-6", "generic-shallow"),
     }
 
 

@@ -406,13 +406,13 @@ class TestNetworkOfAStudy:
             assert lab.fetch("client", "10.77.0.2")
 
     def test_a_run_with_instruments_reaches_the_first_process_as_it_is(self) -> None:
-        run = run_with(Choice(CHECKOUT / "studies/gigabit"), 3)
+        run = run_with(Choice(CHECKOUT / "studies/gigabit", variant="netns"), 3)
         assert run.instruments
         asked = Asked(3, ("true",), "/", (0, 0), False, {}, 1000, 256, (), run)
         assert ASKED.validate_json(ASKED.dump_json(asked, by_alias=True)) == asked
 
     def test_zones_are_addresses_also_with_a_stack_of_their_own(self, root: User) -> None:
-        options = ("--network=studies/zones", "--only=stack=own", "--tuned")
+        options = ("--network=studies/zones", "--variant=netns", "--only=stack=own", "--tuned")
         with lab_of(root, "2", *options) as lab:
             assert (
                 "  a: {ssh: a, interfaces: {"

@@ -26,7 +26,8 @@ pytestmark = [
     pytest.mark.engine,
     needs_programs("ssh", "sshd", "nft", "ip"),
     pytest.mark.skipif(
-        not Path("/usr/bin/python3").exists(), reason="the hosts need a Python of the system"
+        not Path("/usr/bin/python3").exists(),
+        reason="needs a Python of the system; install: apt-get install python3",
     ),
 ]
 _TIME_LIMIT_S = 60

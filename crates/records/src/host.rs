@@ -253,7 +253,7 @@ pub struct HostInterface {
     pub addresses: Vec<String>,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// Whether it is switched on and has a carrier.
+    /// True if the interface is switched on and has a carrier.
     pub up: bool,
     /// Rate of the link, in bit/s; none: unknown.
     pub speed_bps: Option<u64>,
@@ -264,7 +264,7 @@ pub struct HostInterface {
     pub offloads: Option<Vec<String>>,
 }
 
-/// Whether a link carries both directions at the same time.
+/// Duplex of a link: full carries both directions at the same time, half only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplex {

@@ -27,7 +27,7 @@ def inventory_of(testbed: str) -> tuple[Inventory, str]:
 
 
 def aspects_of_hosts(testbed: str, asked: Asked | None) -> list[HostAspect]:
-    """Whether the hosts are ready, for a study if one is given."""
+    """Checks the hosts; with a study, also what the study needs of them."""
     import asyncio
 
     from netstudy.testbed.ssh.needs import needs_of_hosts, needs_of_runs

@@ -13,7 +13,7 @@ from netstudy.errors import TestbedError
 from netstudy.inventory import parse_inventory
 from netstudy.testbed.real.clocks import Ping
 from netstudy.testbed.ssh.deploy import Probed
-from netstudy.testbed.ssh.host_wire import AGENT_PROTOCOL, HelloRecord, HostInterface, ReachedRecord
+from netstudy.testbed.ssh.host_wire import HostInterface, ReachedRecord
 from netstudy.testbed.ssh.hosts import OpenHost
 from netstudy.testbed.ssh.look import (
     Activity,
@@ -32,24 +32,12 @@ from netstudy.testbed.ssh.readiness import (
 )
 from netstudy.testbed.ssh.session import HostSession
 from tests.testbed.ssh.test_assignment import INCAST, inventory, runs
+from tests.testbed.ssh.test_deploy import HELLO
 
 TWO = parse_inventory(
     "hosts: {alpha: {ssh: a, address: 192.0.2.1}, beta: {ssh: b, address: 192.0.2.2}}", "hosts.yaml"
 )
 ALPHA, BETA = IPv4Address("192.0.2.1"), IPv4Address("192.0.2.2")
-HELLO = HelloRecord(
-    version="0.1.0",
-    agent_protocol=AGENT_PROTOCOL,
-    architecture="x86_64",
-    kernel="6.1.0",
-    boot_id="b",
-    time_namespace=None,
-    tick_ns=4_000_000,
-    pid=7,
-    user="ns",
-    uid=1000,
-    cpus=2,
-)
 PROBED = Probed("x86_64", frozenset(), (10**10, 10**10), ())
 DEVICE = HostInterface(
     device="ens1f0",

@@ -68,7 +68,7 @@ pub(crate) trait Role {
         Box::new(NoRecording)
     }
 
-    /// Whether the run is worth nothing if the kernel does not report acknowledged bytes.
+    /// True if the role needs the kernel's count of acknowledged bytes: without it, a run fails.
     fn needs_acknowledgments(&self) -> bool {
         false
     }

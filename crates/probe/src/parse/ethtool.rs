@@ -19,7 +19,7 @@ const ETHTOOL_A_BITSET_BITS_BIT: u16 = 1;
 const ETHTOOL_A_BITSET_BIT_NAME: u16 = 2;
 const SPEED_UNKNOWN: u64 = u32::MAX as u64;
 
-/// Whether a link carries both directions at the same time.
+/// Duplex of a link: full carries both directions at the same time, half only one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Duplex {
     /// One direction at a time.

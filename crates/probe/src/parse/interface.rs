@@ -19,7 +19,7 @@ pub struct Interface {
     pub name: String,
     /// Largest IP packet, in bytes.
     pub mtu: u32,
-    /// Whether it is switched on and has a carrier.
+    /// True if the interface is switched on and has a carrier.
     pub is_up: bool,
 }
 

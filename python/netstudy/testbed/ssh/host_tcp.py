@@ -92,7 +92,7 @@ class Difference:
     wanted: str
     there: str
     is_asked: bool
-    """Whether the study itself asks for it, and not only a profile."""
+    """True if the study itself asks for this value; False if only a profile has it."""
     command: str | None
     """The command that sets it on the host; None: no sysctl of this kernel does."""
 

@@ -217,7 +217,7 @@ class HostInterface(Wire):
     mtu: int
     """The largest IP packet, in bytes."""
     up: bool
-    """Whether it is switched on and has a carrier."""
+    """True if the interface is switched on and has a carrier."""
     speed_bps: int | None
     """Rate of the link; None: unknown."""
     duplex: Literal["half", "full"] | None

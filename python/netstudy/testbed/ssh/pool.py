@@ -24,7 +24,7 @@ _PAUSE_S: Final = 2.0
 
 @dataclass(frozen=True)
 class Member:
-    """A host with a session, and what is known of it."""
+    """A host with a session, its interfaces and its TCP settings."""
 
     opened: OpenHost
     devices: Mapping[IPv4Address, str]

@@ -1,4 +1,4 @@
-"""Whether hosts are ready for a plan, and the advice for each missing part."""
+"""Compares hosts with the needs of a plan, and gives advice for each missing part."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::scheduling::Scheduling;
 use crate::tallies::Tallies;
 
-/// The sources to read: all sources of the kernel, but only the interfaces that the plan lists.
+/// The sources to read at any time, but only of the interfaces that the plan lists.
 fn sources(plan: &InstrumentPlan) -> Sources {
     let sources = Sources::all().with_interfaces(plan.interfaces.clone());
     if plan.namespace_cpu { sources.with(Source::Processes) } else { sources }
@@ -35,7 +35,8 @@ impl Snapshots {
         scheduling: Arc<Scheduling>,
         own_files: bool,
     ) -> Self {
-        Self { host: Probe::open(sources(plan)), connections, scheduling, own_files }
+        let sources = sources(plan).with(Source::Ethernet).with(Source::Throttle);
+        Self { host: Probe::open(sources), connections, scheduling, own_files }
     }
 
     /// Reads all counters now, as the snapshot `name`.

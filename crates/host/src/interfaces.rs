@@ -10,15 +10,6 @@ use netstudy_records::{Duplex, HostInterface};
 use nix::ifaddrs::getifaddrs;
 use nix::sys::socket::SockaddrStorage;
 
-/// Names of offloads, and the kernel's names of the features that they are.
-const OFFLOADS: [(&str, &str); 5] = [
-    ("tso", "tx-tcp-segmentation"),
-    ("gso", "tx-generic-segmentation"),
-    ("gro", "rx-gro"),
-    ("gro-hw", "rx-gro-hw"),
-    ("lro", "rx-lro"),
-];
-
 /// All interfaces of the network namespace.
 ///
 /// # Errors
@@ -30,12 +21,13 @@ pub(crate) fn read() -> io::Result<Vec<HostInterface>> {
 }
 
 fn described(
-    InterfaceState { interface, mode, features }: InterfaceState,
+    InterfaceState { interface, mode, features, qdiscs }: InterfaceState,
     addresses: &mut BTreeMap<String, Vec<String>>,
 ) -> HostInterface {
     HostInterface {
         addresses: addresses.remove(&interface.name).unwrap_or_default(),
         device: interface.name,
+        kind: interface.kind,
         mtu: interface.mtu,
         up: interface.is_up,
         speed_bps: mode.speed_mbps.map(|mbps| u64::from(mbps) * 1_000_000),
@@ -43,14 +35,17 @@ fn described(
             ethtool::Duplex::Half => Duplex::Half,
             ethtool::Duplex::Full => Duplex::Full,
         }),
-        offloads: features.map(|active| offloads(&active)),
+        features: features.map(states),
+        qdiscs: qdiscs.into_iter().map(|qdisc| qdisc.kind).collect(),
     }
 }
 
-fn offloads(active: &[String]) -> Vec<String> {
-    let is_on = |feature: &str| active.iter().any(|name| name == feature);
-    let on = OFFLOADS.iter().filter(|(_, feature)| is_on(feature));
-    on.map(|(name, _)| (*name).to_owned()).collect()
+fn states(features: Vec<ethtool::Feature>) -> BTreeMap<String, String> {
+    let state = |feature: &ethtool::Feature| {
+        let fixed = if feature.is_fixed { " [fixed]" } else { "" };
+        format!("{}{fixed}", if feature.is_on { "on" } else { "off" })
+    };
+    features.into_iter().map(|feature| (feature.name.clone(), state(&feature))).collect()
 }
 
 /// Addresses with the length of their prefix, by interface.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::parse::ethtool::Ethernet;
 use crate::parse::link::Link;
 use crate::parse::qdisc::Qdisc;
 use crate::parse::{
@@ -82,10 +83,12 @@ impl Collector {
     }
 }
 
-/// Readings of a file of /proc.
 /// Names of the numbers that this crate itself reads of processes.
 const SPENT: &[&str] = &["nanoseconds", "waited"];
+/// Names of the numbers that this crate itself reads of each CPU.
+const THROTTLED: &[&str] = &["core", "package"];
 
+/// Readings of a file of /proc, or of numbers that this crate has read from several files.
 pub(crate) fn of_text(
     source: Source,
     text: &str,
@@ -103,7 +106,8 @@ pub(crate) fn of_text(
         Source::Cpus => of_stat(collector, &stat::parse(text)?),
         Source::Softnet => of_softnet(collector, text)?,
         Source::Disks => of_disks(collector, text, disks)?,
-        Source::Flows | Source::Links | Source::Qdiscs => Vec::new(),
+        Source::Throttle => of_throttle(collector, text)?,
+        Source::Flows | Source::Links | Source::Qdiscs | Source::Ethernet => Vec::new(),
     })
 }
 
@@ -117,6 +121,16 @@ fn of_stat(mut collector: Collector, stat: &stat::Stat<'_>) -> Vec<Reading> {
 fn of_softnet(mut collector: Collector, text: &str) -> Result<Vec<Reading>, ParseError> {
     for (cpu, columns) in softnet::parse(text)? {
         collector.part(&format!("cpu{cpu}"), 0, &columns);
+    }
+    Ok(collector.readings)
+}
+
+/// A line for each CPU: its name, then the numbers.
+fn of_throttle(mut collector: Collector, text: &str) -> Result<Vec<Reading>, ParseError> {
+    for line in text.lines() {
+        let mut words = line.split_ascii_whitespace();
+        let name = words.next().ok_or_else(|| ParseError::new("the name of a CPU", line))?;
+        collector.part(name, 0, &Columns::of_words(THROTTLED, words)?);
     }
     Ok(collector.readings)
 }
@@ -139,9 +153,18 @@ fn of_disks(
 pub(crate) fn of_links(links: &[Link], sources: &Sources) -> Result<Vec<Reading>, ParseError> {
     let mut collector = Collector::new(Source::Links);
     for link in wanted(links, sources)? {
-        collector.part(&link.name, instance(link.index), &link.stats);
+        collector.part(&link.name, instance(link.index), link);
     }
     Ok(collector.readings)
+}
+
+/// Readings of links. Interfaces without rate and PAUSE, such as loopback, have none.
+pub(crate) fn of_ethernet(states: &[Ethernet]) -> Vec<Reading> {
+    let mut collector = Collector::new(Source::Ethernet);
+    for state in states {
+        collector.part(&state.name, instance(state.index), state);
+    }
+    collector.readings
 }
 
 /// Readings of the queueing disciplines of the selected interfaces.
@@ -170,7 +193,10 @@ fn instance(interface: i32) -> u64 {
 }
 
 /// The interfaces that the sources select.
-fn wanted<'a>(links: &'a [Link], sources: &Sources) -> Result<Vec<&'a Link>, ParseError> {
+pub(crate) fn wanted<'a>(
+    links: &'a [Link],
+    sources: &Sources,
+) -> Result<Vec<&'a Link>, ParseError> {
     if sources.interfaces.is_empty() {
         return Ok(links.iter().collect());
     }

@@ -15,10 +15,15 @@ pub enum Source {
     Links,
     /// Queueing disciplines, by rtnetlink.
     Qdiscs,
+    /// Rates and PAUSE frames of links, by the netlink family `ethtool`. The kernel asks each driver,
+    /// which may take a while.
+    Ethernet,
     /// Packets received by each CPU: `/proc/net/softnet_stat`.
     Softnet,
     /// CPUs: `/proc/stat`.
     Cpus,
+    /// Slower CPUs because of heat: `/sys/devices/system/cpu/cpu*/thermal_throttle`.
+    Throttle,
     /// A process: `/proc/<pid>/stat`.
     Process,
     /// CPU time of this process: `CLOCK_PROCESS_CPUTIME_ID` of `clock_gettime(2)`.
@@ -38,14 +43,16 @@ pub enum Source {
 
 impl Source {
     /// All sources.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Flows,
         Self::Snmp,
         Self::Netstat,
         Self::Links,
         Self::Qdiscs,
+        Self::Ethernet,
         Self::Softnet,
         Self::Cpus,
+        Self::Throttle,
         Self::Process,
         Self::ProcessClock,
         Self::Processes,
@@ -65,8 +72,10 @@ impl Source {
             Self::Netstat => "/proc/net/netstat",
             Self::Qdiscs => "netlink:qdisc",
             Self::Links => "netlink:link",
+            Self::Ethernet => "netlink:ethtool",
             Self::Softnet => "/proc/net/softnet_stat",
             Self::Cpus => "/proc/stat",
+            Self::Throttle => "/sys/devices/system/cpu/cpu*/thermal_throttle",
             Self::Process => "/proc/<pid>/stat",
             Self::ProcessClock => "CLOCK_PROCESS_CPUTIME_ID",
             Self::Processes => "/proc/*/stat",
@@ -80,14 +89,23 @@ impl Source {
     /// Whether the source reports several CPUs, interfaces or disks by name.
     #[must_use]
     pub const fn has_parts(self) -> bool {
-        matches!(self, Self::Links | Self::Qdiscs | Self::Softnet | Self::Cpus | Self::Disks)
+        matches!(
+            self,
+            Self::Links
+                | Self::Qdiscs
+                | Self::Ethernet
+                | Self::Softnet
+                | Self::Cpus
+                | Self::Throttle
+                | Self::Disks
+        )
     }
 
     /// Whether the objects of this source may appear and disappear while the host runs. The
     /// counters of new objects start from 0.
     #[must_use]
     pub const fn comes_and_goes(self) -> bool {
-        matches!(self, Self::Flows | Self::Qdiscs | Self::Links)
+        matches!(self, Self::Flows | Self::Qdiscs | Self::Links | Self::Ethernet)
     }
 }
 
@@ -113,12 +131,13 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Nearly all sources, for all interfaces and disks and for this process. Only
-    /// [`Source::Processes`] is left out, because it takes some microseconds for each process of
-    /// the machine.
+    /// All sources that may be read at short intervals, for all interfaces and disks and for this
+    /// process. [`Source::Processes`] takes some microseconds for each process of the machine;
+    /// [`Source::Ethernet`] asks drivers; [`Source::Throttle`] reads two files for each CPU.
     #[must_use]
     pub fn all() -> Self {
-        Self::of(Source::ALL.into_iter().filter(|source| *source != Source::Processes))
+        let slow = [Source::Processes, Source::Ethernet, Source::Throttle];
+        Self::of(Source::ALL.into_iter().filter(|source| !slow.contains(source)))
     }
 
     /// These sources plus `source`.

@@ -259,9 +259,13 @@ pub struct HostInterface {
     pub speed_bps: Option<u64>,
     /// Duplex mode of the link; none: unknown.
     pub duplex: Option<Duplex>,
-    /// Offloads that are on, among `tso`, `gso`, `gro`, `gro-hw` and `lro`; none: the kernel does
-    /// not report them (before Linux 5.6).
-    pub offloads: Option<Vec<String>>,
+    /// The kernel's name of its kind: `veth`, `bridge`; `ether` for hardware.
+    pub kind: String,
+    /// Feature, by the kernel's name -> its state, as `ethtool -k` prints it: `on`, `off`,
+    /// `on [fixed]` or `off [fixed]`; none: the kernel does not report it (before Linux 5.6).
+    pub features: Option<BTreeMap<String, String>>,
+    /// Kinds of its queueing disciplines.
+    pub qdiscs: Vec<String>,
 }
 
 /// Duplex of a link: full carries both directions at the same time, half only one.

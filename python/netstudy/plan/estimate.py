@@ -144,15 +144,25 @@ def useful_packets(run: wire.Run) -> int:
     return _Reckoned.of(run).packets
 
 
+def has_pause(network: wire.Network) -> bool:
+    """True if a switch or an interface of the network pauses others, or obeys their PAUSE."""
+    return any(
+        one.honours_pause or one.pause_high_bytes is not None for one in network.switches
+    ) or any(nic.honours_pause or nic.pause_high_frames is not None for nic in _nics(network))
+
+
+def _nics(network: wire.Network) -> list[wire.Nic]:
+    nics = [group.nic for group in network.groups]
+    return nics + [port.nic for link in network.links for port in link.ports if port.nic]
+
+
 def is_per_hop(network: wire.Network) -> bool:
     """Whether the simulator needs an event for each hop of a frame: if the network is not a star
     around one switch, and with PAUSE, GRO, or simulated CPUs, buses or disks."""
-    nics = [group.nic for group in network.groups]
-    nics += [port.nic for link in network.links for port in link.ports if port.nic]
+    nics = _nics(network)
     return (
         not is_star(network)
-        or any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches)
-        or any(nic.honours_pause or nic.pause_high_frames is not None for nic in nics)
+        or has_pause(network)
         or any(nic.receive_merge_bytes > 0 for nic in nics)
         or any(map(has_stations, network.groups))
     )

@@ -97,7 +97,7 @@ def _tables(number: int, alike: _Alike, *, with_machine: bool) -> NodeTables:
     features = {
         f"{one.names[0]}: {name}": state
         for one in environment.interfaces
-        for line in one.offloads.splitlines()
+        for line in (one.offloads or "").splitlines()
         for name, _, state in (line.partition(": "),)
     }
     details = [
@@ -106,7 +106,7 @@ def _tables(number: int, alike: _Alike, *, with_machine: bool) -> NodeTables:
         ),
         _pairs(f"node-{number}-offloads", title, "features of interfaces", features),
     ]
-    if with_machine:
+    if with_machine and environment.machine.sysctls:
         what, settings = "settings of the network, for all nodes on it", environment.machine.sysctls
         details.append(_pairs(f"node-{number}-machine", "machine", what, settings))
     return NodeTables(_overview(number, alike), _tunings(number, alike), tuple(details))
@@ -133,15 +133,18 @@ def _facts(alike: _Alike) -> Iterator[tuple[str, str]]:
     environment = alike.environment
     machine = environment.machine
     yield "CPU", machine.cpu or "unknown"
-    yield "CPUs of the machine", str(machine.cpus)
+    yield "CPUs of the machine", "unknown" if machine.cpus is None else str(machine.cpus)
     if environment.cpus is not None:
         yield "CPUs that it may use", f"{environment.cpus:g}"
-    yield "memory", with_unit(f"{machine.memory_bytes / 1e9:.1f}", "GB")
+    memory = machine.memory_bytes
+    yield "memory", "unknown" if memory is None else with_unit(f"{memory / 1e9:.1f}", "GB")
     yield "kernel", machine.kernel
     for one in environment.interfaces:
         names = _listed(one.names)
-        yield f"interface {names}", f"{one.kind}, driver {one.driver}, MTU {one.mtu_bytes} B"
-        yield f"offloads of {names}", ", ".join(_on(one.offloads)) or "none"
+        driver = one.driver or "unknown"
+        yield f"interface {names}", f"{one.kind}, driver {driver}, MTU {one.mtu_bytes} B"
+        on = None if one.offloads is None else ", ".join(_on(one.offloads)) or "none"
+        yield f"offloads of {names}", on or "unknown"
     yield "queue disciplines", "; ".join(_queues(environment.qdiscs)) or "none"
     changed = sum(1 + len(one.alike) for one in environment.tunings if one.before != one.after)
     yield "commands that changed something", str(changed)

@@ -32,9 +32,15 @@ def host() -> Environment:
 def cpu_name() -> str | None:
     """The CPU's model name; None if /proc/cpuinfo has none."""
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return cpu_model(Path("/proc/cpuinfo").read_text())
     except OSError:
         return None
+
+
+def cpu_model(cpuinfo: str) -> str | None:
+    """The CPU's model name in the text of /proc/cpuinfo; None: the kernel of this architecture does
+    not give it."""
+    lines = cpuinfo.splitlines()
     names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(names, None)
 

@@ -48,24 +48,27 @@ class Interface(_Captured):
     names: tuple[str, ...]
     kind: str
     """The kernel's name for the kind of interface: veth, bridge; ether for hardware."""
-    driver: str
-    """Name of the driver as `ethtool -i` reports it, with the version if there is one."""
+    driver: str | None
+    """Name of the driver as `ethtool -i` reports it, with the version if there is one; None: not
+    known."""
     mtu_bytes: int
-    offloads: str
-    """Output of `ethtool -k` for the first of the interfaces."""
+    offloads: str | None
+    """Output of `ethtool -k` for the first of the interfaces; None: not known."""
 
 
 class Machine(_Captured):
     """Properties that all nodes on one machine share."""
 
     cpu: str | None
-    cpus: int
-    """Number of CPUs that are online."""
-    memory_bytes: int
+    cpus: int | None
+    """Number of CPUs that are online; None: not known."""
+    memory_bytes: int | None
+    """None: not known."""
     kernel: str
     """System, release and version, as `uname -srv` prints them."""
     sysctls: dict[str, str]
-    """Network settings that all namespaces share, by name."""
+    """Network settings that all namespaces share, by name; empty for a host of the user's, whose
+    settings are all its own."""
 
 
 class NodeEnvironment(_Captured):
@@ -77,7 +80,7 @@ class NodeEnvironment(_Captured):
     """Number of CPUs that the node's processes may use."""
     interfaces: tuple[Interface, ...]
     qdiscs: str
-    """Output of `tc -s -j qdisc show`."""
+    """Output of `tc -s -j qdisc show`; for a host of the user's, only `dev` and `kind`."""
     sysctls: dict[str, str]
     """The node's own settings net.ipv4.tcp_* and net.core.*, by name, after tuning."""
     tunings: tuple[Tuning, ...]

@@ -46,7 +46,9 @@ DEVICE = HostInterface(
     up=True,
     speed_bps=10**10,
     duplex="full",
-    offloads=("tso", "gro"),
+    kind="ether",
+    features={"rx-gro": "on", "rx-lro": "off", "tx-tcp-segmentation": "on [fixed]"},
+    qdiscs=("mq", "fq_codel"),
 )
 IPV4 = "/proc/sys/net/ipv4/tcp_"
 TCP = {

@@ -3,12 +3,13 @@
 use serde::Serialize;
 
 use super::netlink::{array_at, attributes, i32_at, integer, name};
-use super::{Columns, ParseError};
+use super::{Columns, Fields, ParseError};
 
 /// Length of `struct ifinfomsg`.
 const HEADER: usize = 16;
 const IFLA_IFNAME: u16 = 3;
 const IFLA_STATS64: u16 = 23;
+const IFLA_CARRIER_CHANGES: u16 = 35;
 
 /// `struct rtnl_link_stats64` (`include/uapi/linux/if_link.h`), which is longer in later kernels.
 const STATS64: &[&str] = &[
@@ -46,8 +47,16 @@ pub struct Link {
     pub index: i32,
     /// Name of the interface.
     pub name: String,
+    /// How often the carrier came or went; none: before Linux 3.15.
+    pub carrier_changes: Option<u64>,
     /// Counters of the interface.
     pub stats: Columns,
+}
+
+impl Fields for Link {
+    fn field(&self, name: &str) -> Option<u64> {
+        if name == "carrier_changes" { self.carrier_changes } else { self.stats.field(name) }
+    }
 }
 
 /// Parses one message.
@@ -59,12 +68,14 @@ pub fn parse(message: &[u8]) -> Result<Link, ParseError> {
     let mut link = Link {
         index: i32_at(message, 4)?,
         name: String::new(),
+        carrier_changes: None,
         stats: Columns::new(STATS64, Vec::new()),
     };
     for attribute in attributes(message, HEADER) {
         let attribute = attribute?;
         match attribute.kind() {
             IFLA_IFNAME => link.name = name(attribute.value()),
+            IFLA_CARRIER_CHANGES => link.carrier_changes = integer(attribute.value()),
             IFLA_STATS64 => link.stats = stats(attribute.value()),
             _ => {}
         }

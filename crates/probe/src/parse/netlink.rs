@@ -77,6 +77,17 @@ pub(super) fn attributes(
         .map(|attribute| attribute.map_err(|error| ParseError::new("a netlink attribute", error)))
 }
 
+/// The value of the first attribute of a kind; none: there is no such attribute.
+pub(super) fn find(message: &[u8], start: usize, kind: u16) -> Result<Option<Vec<u8>>, ParseError> {
+    for attribute in attributes(message, start) {
+        let attribute = attribute?;
+        if attribute.kind() == kind {
+            return Ok(Some(attribute.value().to_vec()));
+        }
+    }
+    Ok(None)
+}
+
 /// The text of an attribute, which ends with a zero byte.
 pub(super) fn name(value: &[u8]) -> String {
     let end = value.iter().position(|byte| *byte == 0).unwrap_or(value.len());

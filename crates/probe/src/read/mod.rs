@@ -5,6 +5,7 @@ mod interfaces;
 mod netlink;
 mod probe;
 mod processes;
+mod throttle;
 
 pub use interfaces::{InterfaceState, interfaces};
 pub use netlink::FlowReader;

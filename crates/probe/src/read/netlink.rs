@@ -11,7 +11,7 @@ use rustix::net::{
     socket_with,
 };
 
-use crate::parse::ethtool::{Features, LinkMode};
+use crate::parse::ethtool::{Features, LinkMode, Pause};
 use crate::parse::flow::{AF_INET, AF_INET6, Flow, Socket};
 use crate::parse::interface::Interface;
 use crate::parse::link::Link;
@@ -184,6 +184,23 @@ impl EthtoolReader {
     pub(super) fn features(&mut self) -> io::Result<Vec<Features>> {
         const ETHTOOL_MSG_FEATURES_GET: u8 = 11;
         self.netlink.dump(self.family, &[ETHTOOL_MSG_FEATURES_GET, 1, 0, 0], ethtool::features)
+    }
+
+    /// PAUSE frames of all interfaces whose driver knows PAUSE. Before Linux 5.10 the kernel has no
+    /// counts, and before 5.7 no answer.
+    pub(super) fn pauses(&mut self) -> io::Result<Vec<Pause>> {
+        const ETHTOOL_MSG_PAUSE_GET: u8 = 21;
+        const ETHTOOL_A_PAUSE_HEADER: u16 = 1;
+        const ETHTOOL_A_HEADER_FLAGS: u16 = 3;
+        const ETHTOOL_FLAG_STATS: u32 = 1 << 2;
+        const NESTED: u16 = 1 << 15;
+        // The header with one attribute: each begins with its length and its kind.
+        let header = [12, ETHTOOL_A_PAUSE_HEADER | NESTED, 8, ETHTOOL_A_HEADER_FLAGS];
+        let header = header.map(u16::to_ne_bytes).concat();
+        let request =
+            [&[ETHTOOL_MSG_PAUSE_GET, 1, 0, 0], &header[..], &ETHTOOL_FLAG_STATS.to_ne_bytes()];
+        let request = request.concat();
+        self.netlink.dump(self.family, &request, ethtool::pause)
     }
 }
 

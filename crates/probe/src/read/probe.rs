@@ -3,12 +3,14 @@ use std::os::unix::fs::MetadataExt;
 use std::{fs, io};
 
 use super::file::ProcFile;
-use super::netlink::RouteReader;
+use super::interfaces::ethernet;
+use super::netlink::{EthtoolReader, RouteReader};
 use super::processes::{Processes, Spent};
+use super::throttle;
 use crate::clock::{monotonic_ns, process_cpu_ns, thread_cpu_ns};
 use crate::parse::ParseError;
 use crate::parse::link::Link;
-use crate::readings::{of_flows, of_links, of_qdiscs, of_text};
+use crate::readings::{of_ethernet, of_flows, of_links, of_qdiscs, of_text, wanted};
 use crate::totals::Totals;
 use crate::{FlowReader, Origin, Reading, Snapshot, Source, Sources};
 
@@ -21,6 +23,7 @@ pub struct Probe {
     origin: Origin,
     flows: io::Result<FlowReader>,
     route: io::Result<RouteReader>,
+    ethtool: Option<io::Result<EthtoolReader>>,
     files: BTreeMap<Source, io::Result<ProcFile>>,
     processes: Option<io::Result<Processes>>,
     totals: Totals,
@@ -39,6 +42,7 @@ impl Probe {
             origin: origin(),
             flows: FlowReader::open(),
             route: RouteReader::open(),
+            ethtool: sources.chosen.contains(&Source::Ethernet).then(EthtoolReader::open),
             files: sources.chosen.iter().filter_map(file).collect(),
             processes: sources.chosen.contains(&Source::Processes).then(Processes::here),
             totals: Totals::default(),
@@ -103,6 +107,21 @@ impl Probe {
                 // names of interfaces are needed.
                 let names = if links.is_empty() { &route.links()? } else { links };
                 of_qdiscs(&qdiscs, names, &self.sources).map_err(invalid)
+            }
+            Source::Ethernet => {
+                let links =
+                    if links.is_empty() { &opened(&mut self.route)?.links()? } else { links };
+                let chosen = wanted(links, &self.sources).map_err(invalid)?;
+                let chosen: Vec<Link> = chosen.into_iter().cloned().collect();
+                let ethtool = self.ethtool.as_mut().ok_or(io::ErrorKind::NotFound)?;
+                let states = ethernet(ethtool, &chosen);
+                keep_json(snapshot, source, keep, |_| to_json(&states));
+                Ok(of_ethernet(&states))
+            }
+            Source::Throttle => {
+                let text = throttle::read()?;
+                keep_json(snapshot, source, keep, |_| text.clone());
+                of_text(source, &text, &self.disks).map_err(invalid)
             }
             Source::ProcessClock => {
                 if let Some(process) = self.sources.process {
@@ -174,6 +193,8 @@ fn path(source: Source, process: Option<u32>) -> Option<String> {
         Source::Flows
         | Source::Links
         | Source::Qdiscs
+        | Source::Ethernet
+        | Source::Throttle
         | Source::ProcessClock
         | Source::Processes => None,
         Source::Snmp | Source::Netstat | Source::Softnet => {

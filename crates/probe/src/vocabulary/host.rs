@@ -1,5 +1,5 @@
 //! CPUs, a process, memory and disks (`fs/proc/stat.c`, `fs/proc/array.c`, `fs/proc/meminfo.c`,
-//! `mm/vmstat.c`, `block/genhd.c`, `kernel/sched/psi.c`).
+//! `mm/vmstat.c`, `block/genhd.c`, `kernel/sched/psi.c`, `arch/x86/kernel/cpu/mce/therm_throt.c`).
 
 use super::{Counter, Unit, c32, c64, corrected, gauge, word};
 
@@ -36,6 +36,15 @@ pub(super) const CPUS: &[Counter] = &[
     word("processes_created", "processes", "Processes and threads started."),
     gauge("processes_running", "procs_running", "Tasks that run or are ready to run."),
     gauge("processes_blocked", "procs_blocked", "Tasks that wait for a disk."),
+];
+
+pub(super) const THROTTLE: &[Counter] = &[
+    word("cpu_core_throttled", "core", "How often a core became slower because of its heat."),
+    word(
+        "cpu_package_throttled",
+        "package",
+        "How often the cores of a package became slower because of its heat, once for each core.",
+    ),
 ];
 
 pub(super) const PROCESS: &[Counter] = &[

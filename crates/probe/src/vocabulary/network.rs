@@ -1,5 +1,5 @@
-//! Interfaces, their queues, and the CPUs' backlog (`include/uapi/linux/if_link.h`,
-//! `include/uapi/linux/gen_stats.h`, `net/core/net-procfs.c`).
+//! Interfaces, their links and queues, and the CPUs' backlog (`include/uapi/linux/if_link.h`,
+//! `include/uapi/linux/ethtool_netlink.h`, `include/uapi/linux/gen_stats.h`, `net/core/net-procfs.c`).
 
 use super::{Counter, c32, c64, gauge};
 
@@ -33,6 +33,13 @@ pub(super) const LINKS: &[Counter] = &[
     c64("interface_send_drops", "tx_dropped", "Outgoing packets that were dropped."),
     c64("interface_receive_errors", "rx_errors", "Frames received with errors."),
     c64("interface_send_errors", "tx_errors", "Frames that could not be sent."),
+    c32("interface_carrier_changes", "carrier_changes", "How often the carrier came or went."),
+];
+
+pub(super) const ETHERNET: &[Counter] = &[
+    gauge("interface_rate_mbps", "speed", "Rate of the link."),
+    c64("interface_pause_frames_sent", "tx_pause_frames", "PAUSE frames sent."),
+    c64("interface_pause_frames_received", "rx_pause_frames", "PAUSE frames received."),
 ];
 
 pub(super) const SOFTNET: &[Counter] = &[

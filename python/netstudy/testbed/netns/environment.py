@@ -21,15 +21,12 @@ from netstudy.testbed.netns.layout import BRIDGE, SWITCHES, Host, Layout, interf
 from netstudy.testbed.netns.namespaces import run_batch, run_program, within
 from netstudy.testbed.netns.resources import Resources
 from netstudy.testbed.netns.tuning import driver, offloads
+from netstudy.testbed.real.sysctls import FOLDER, PATTERNS, is_secret, setting
 
 Tuned = Mapping[str, list[Tuning]]
 """Namespace -> changes made in it. Only the namespaces that are keys here are recorded."""
 
-_SYSCTLS: Final = Path("/proc/sys/net")
-_OWN = ("ipv4/tcp_*", "core/*")
-"""Settings below /proc/sys/net that each namespace has a copy of: for TCP, queues and buffers."""
-_SECRET = re.compile(r"_(key|seed)$")
-"""Names of settings that contain secret keys, for example for TCP Fast Open and for hashes."""
+_SYSCTLS: Final = Path(FOLDER)
 _TUNES = re.compile(r"link set dev |link add name |qdisc add |class add |route add ")
 """Commands that change settings; all others only set addresses."""
 _OF_BRIDGES = (
@@ -49,13 +46,14 @@ def sysctls() -> dict[str, str]:
     """All settings of TCP and of the network core in this thread's namespace, by name, except
     secret keys and settings that may not be read."""
     found = {}
-    for path in sorted(one for pattern in _OWN for one in _SYSCTLS.glob(pattern)):
-        if not _SECRET.search(path.name) and path.is_file():
+    for path in sorted(one for pattern in PATTERNS for one in _SYSCTLS.glob(pattern)):
+        if not is_secret(path) and path.is_file():
             try:
                 text = path.read_text()
             except OSError:
                 continue
-            found[f"net.{path.parent.name}.{path.name}"] = " ".join(text.split())
+            name, value = setting(path, text)
+            found[name] = value
     return found
 
 

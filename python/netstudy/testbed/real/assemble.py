@@ -10,6 +10,8 @@ from netstudy.testbed.real.accounts.account import time_bounds
 from netstudy.testbed.real.clocks import NoBoundError
 from netstudy.testbed.real.counters import each_machine, port_readings, readings
 from netstudy.testbed.real.evidence import Evidence
+from netstudy.testbed.real.health import LAW as _UNCHANGED
+from netstudy.testbed.real.health import faults, unchanged
 from netstudy.testbed.real.judge import limits
 from netstudy.testbed.real.laws import below_line_rate, conserved
 from netstudy.testbed.real.others import LAW as _ALONE
@@ -31,11 +33,12 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
     """
     run, traffic = evidence.run, traffic_of(evidence.run.workload)
     samples = traffic.samples(evidence)
-    others = activity(evidence)
+    others, found = activity(evidence), faults(evidence)
     checks = (
         *traffic.checks(evidence),
         *_checks(evidence),
         *([undisturbed(others)] if others else ()),
+        *([unchanged(found)] if found else ()),
         *time_bounds(samples.time),
     )
     return RunRecord(
@@ -52,7 +55,7 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
         counters=readings(evidence),
         ports=port_readings(evidence),
         series=series(evidence),
-        limits=_limits(evidence, checks, others),
+        limits=_limits(evidence, checks, (*others, *found)),
         reconciliation=reconciliation(evidence),
         environment=environment,
         clocks=_clock_bounds(evidence),
@@ -74,15 +77,15 @@ def _broken(checks: Sequence[Check]) -> list[Check]:
 
 
 def _are_the_machines(broken: Sequence[Check]) -> bool:
-    return all(check.law in (_KEEPS_TIME, _NONE_VANISHES, _ALONE) for check in broken)
+    return all(check.law in (_KEEPS_TIME, _NONE_VANISHES, _ALONE, _UNCHANGED) for check in broken)
 
 
 def _limits(
-    evidence: Evidence, checks: Sequence[Check], others: Sequence[TestbedLimit]
+    evidence: Evidence, checks: Sequence[Check], of_hosts: Sequence[TestbedLimit]
 ) -> tuple[TestbedLimit, ...]:
     """The limits of the testbed. If the run also breaks a law, exceeding a limit is not the only
     reason why it is invalid, and is not marked so."""
-    found = (*limits(evidence), *others)
+    found = (*limits(evidence), *of_hosts)
     if _are_the_machines(_broken(checks)):
         return found
     return tuple(limit.model_copy(update={"invalidates": False}) for limit in found)

@@ -19,6 +19,15 @@ from netstudy.wire_model import Wire
 AGENT_PROTOCOL: Final = int(AGENT_SCHEMA.rpartition("/")[2])
 """Version of the messages between controller and agent, which `hello` reports."""
 
+_OFFLOADS: Final = {
+    "tso": "tx-tcp-segmentation",
+    "gso": "tx-generic-segmentation",
+    "gro": "rx-gro",
+    "gro-hw": "rx-gro-hw",
+    "lro": "rx-lro",
+}
+"""Names of offloads, and the kernel's names of the features that they are."""
+
 Port = Annotated[int, Field(ge=0, le=65_535)]
 
 
@@ -221,8 +230,21 @@ class HostInterface(Wire):
     speed_bps: int | None
     """Rate of the link; None: unknown."""
     duplex: Literal["half", "full"] | None
-    offloads: tuple[str, ...] | None
-    """Offloads that are on; None: the kernel does not report them (before Linux 5.6)."""
+    kind: str
+    """The kernel's name of its kind: veth, bridge; ether for hardware."""
+    features: dict[str, str] | None
+    """Feature, by the kernel's name -> its state, as `ethtool -k` prints it, such as `on` or
+    `off [fixed]`; None: the kernel does not report it (before Linux 5.6)."""
+    qdiscs: tuple[str, ...]
+    """Kinds of its queueing disciplines."""
+
+    @property
+    def offloads(self) -> tuple[str, ...] | None:
+        """Offloads that are on; None: not known."""
+        if self.features is None:
+            return None
+        on = [name for name, state in self.features.items() if state.startswith("on")]
+        return tuple(short for short, name in _OFFLOADS.items() if name in on)
 
 
 class InterfacesRecord(Wire):

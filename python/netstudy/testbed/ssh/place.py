@@ -44,7 +44,6 @@ class HostsPlace:
 
     run: wire.Run
     pool: HostPool
-    environments: Sequence[tuple[tuple[str, ...], NodeEnvironment]] = ()
     _members: Mapping[str, Member] = field(default_factory=dict)
     """Host of the inventory -> its session, once the place is launched."""
     _pings: dict[str, list[list[Ping]]] = field(default_factory=dict)
@@ -65,6 +64,18 @@ class HostsPlace:
             return {"testbed": HOSTS, "kernel": next(iter(kernels))}
         each = (f"{release} ({', '.join(names)})" for release, names in kernels.items())
         return {"testbed": HOSTS, "kernel": "; ".join(each)}
+
+    @property
+    def environments(self) -> Sequence[tuple[tuple[str, ...], NodeEnvironment]]:
+        """See Place.environments: as each host was when its session began."""
+        zones = self.run.network.zones
+        return [
+            (
+                (node, *(zone.name for zone in zones if zone.host == node)),
+                self._members[host].environment,
+            )
+            for node, host in self.assigned.hosts.items()
+        ]
 
     @property
     def departures(self) -> Sequence[str]:

@@ -12,7 +12,10 @@ from typing import Final
 
 from netstudy.errors import TestbedError
 from netstudy.inventory import Inventory
+from netstudy.store.nodes import NodeEnvironment
 from netstudy.testbed.real.place import PlaceGoneError
+from netstudy.testbed.ssh.environment import environment
+from netstudy.testbed.ssh.environment import files as described_by
 from netstudy.testbed.ssh.host_tcp import FILES
 from netstudy.testbed.ssh.hosts import OpenHost, open_hosts
 from netstudy.testbed.ssh.session import HostSession
@@ -24,13 +27,15 @@ _PAUSE_S: Final = 2.0
 
 @dataclass(frozen=True)
 class Member:
-    """A host with a session, its interfaces and its TCP settings."""
+    """A host with a session, its interfaces, its TCP settings and its environment."""
 
     opened: OpenHost
     devices: Mapping[IPv4Address, str]
     """Address -> the interface that has it."""
     tcp: Mapping[str, str]
     """Texts of `host_tcp.FILES`."""
+    environment: NodeEnvironment
+    """The environment, with the interfaces that have test addresses."""
 
     @property
     def session(self) -> HostSession:
@@ -52,7 +57,7 @@ class HostPool:
         cannot be used."""
         opened = await self.stack.enter_async_context(open_hosts(self.inventory, names))
         for name, host in opened.items():
-            self.members[name] = await _known(host)
+            self.members[name] = await _known(host, self.inventory.hosts[name].addresses)
 
     async def ready(self, names: Iterable[str]) -> dict[str, Member]:
         """The sessions of some hosts; sessions that are over are opened again. Raises
@@ -70,14 +75,25 @@ class HostPool:
         return {name: self.members[name] for name in wanted}
 
 
-async def _known(opened: OpenHost) -> Member:
+async def _known(opened: OpenHost, addresses: Collection[IPv4Address]) -> Member:
+    """The host with its environment, if it has these test addresses."""
+    session = opened.session
+    interfaces = await session.interfaces()
     devices = {
         IPv4Address(ip_interface(address).ip): one.device
-        for one in await opened.session.interfaces()
+        for one in interfaces
         for address in one.addresses
         if ip_interface(address).version == 4
     }
-    return Member(opened, devices, await opened.session.read(FILES))
+    names = {devices.get(address) for address in addresses}
+    tested = [one for one in interfaces if one.device in names]
+    texts = await session.read([*FILES, *described_by([one.device for one in tested])])
+    return Member(
+        opened,
+        devices,
+        {path: texts[path] for path in FILES if path in texts},
+        environment(session.hello, tested, texts),
+    )
 
 
 @asynccontextmanager

@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from netstudy.cli._prepare import Asked, chosen, prepare
-from netstudy.cli._terminal import duration, show
+from netstudy.cli._terminal import show
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
     from netstudy.cli._prepare import Prepared
     from netstudy.inventory import Inventory
+    from netstudy.testbed.ssh.needs import Needs
     from netstudy.testbed.ssh.readiness import HostAspect
 
 
@@ -26,8 +27,9 @@ def inventory_of(testbed: str) -> tuple[Inventory, str]:
     return parse_inventory(copy.text, copy.path), copy.path
 
 
-def aspects_of_hosts(testbed: str, asked: Asked | None) -> list[HostAspect]:
-    """Checks the hosts; with a study, also what the study needs of them."""
+def aspects_of_hosts(testbed: str, asked: Asked | None, *, probe: bool) -> list[HostAspect]:
+    """Checks the hosts; with a study, also the study's needs; with `probe`, also the
+    rates between them. Raises StudyError for a probe without two hosts that are joined."""
     import asyncio
 
     from netstudy.testbed.ssh.needs import needs_of_hosts, needs_of_runs
@@ -36,14 +38,22 @@ def aspects_of_hosts(testbed: str, asked: Asked | None) -> list[HostAspect]:
     inventory, path = inventory_of(testbed)
     if asked is None:
         needs = needs_of_hosts(inventory, list(inventory.hosts))
-        return asyncio.run(aspects(inventory, needs, path))
+        _refuse_alone(needs, path, probe=probe)
+        return asyncio.run(aspects(inventory, needs, path, probe=probe))
     prepared = prepare(asked)
     name = prepared.study.study
     refused = [HostAspect(name, "study", False, line) for line in _refused(prepared)]
     if refused:
         return refused
     needs = needs_of_runs(prepared.planned.plan_of_one_each.runs, inventory)
-    return [_estimate(prepared), *asyncio.run(aspects(inventory, needs, path))]
+    _refuse_alone(needs, path, probe=probe)
+    found = asyncio.run(aspects(inventory, needs, path, probe=probe))
+    return [_estimate(prepared), *found]
+
+
+def _refuse_alone(needs: Needs, path: str, *, probe: bool) -> None:
+    if probe and not needs.paths:
+        raise StudyError(f"--probe: no two hosts of {path} are joined; list two or more", "--probe")
 
 
 def _refused(prepared: Prepared) -> Iterator[str]:
@@ -54,14 +64,11 @@ def _refused(prepared: Prepared) -> Iterator[str]:
 
 
 def _estimate(prepared: Prepared) -> HostAspect:
-    from netstudy.cli._limits import most
-    from netstudy.testbed import invoked
+    """The runs and their time, as `netstudy plan` prints them."""
+    from netstudy.cli.plan import estimated
     from netstudy.testbed.ssh.readiness import HostAspect
 
-    whole = most(prepared.planned, invoked(prepared.invocation), None)
-    time = "not known" if whole.seconds is None else f"at least {duration(whole.seconds)}"
-    found = f"{whole.runs:,} runs, {time}"
-    return HostAspect(prepared.study.study, "estimate", True, found)
+    return HostAspect(prepared.study.study, "estimate", True, estimated(prepared))
 
 
 def show_commands(prepared: Prepared) -> None:

@@ -50,6 +50,14 @@ def command(
         str | None,
         typer.Option("--testbed", metavar="FILE", help="Check the hosts of this inventory."),
     ] = None,
+    probe: Annotated[
+        bool,
+        typer.Option(
+            "--probe",
+            help="With --testbed: send trial traffic, about a second for each pair of hosts, and "
+            "print the rates.",
+        ),
+    ] = False,
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
@@ -57,23 +65,25 @@ def command(
 
     Programs that only the testbed in namespaces needs are optional. With --testbed hosts.yaml,
     netstudy logs in to the hosts instead, copies its engine there, and checks each host and each
-    path between two hosts, without test traffic.
+    path between two hosts. Only with --probe do hosts send each other trial traffic.
 
     Exit code 2 when something is missing that every study needs, or the given study.
     """
     if testbed is None:
         if study is not None:
             raise StudyError("a study is checked on hosts: add --testbed hosts.yaml")
+        if probe:
+            raise StudyError("--probe: trial traffic flows between hosts: add --testbed hosts.yaml")
         _check_here(results, json=json)
     else:
         asked = None if study is None else Asked(study, testbed=testbed)
-        _check_hosts(testbed, asked, json=json)
+        _check_hosts(testbed, asked, probe=probe, json=json)
 
 
-def _check_hosts(testbed: str, asked: Asked | None, *, json: bool) -> None:
+def _check_hosts(testbed: str, asked: Asked | None, *, probe: bool, json: bool) -> None:
     from netstudy.cli._hosts import aspects_of_hosts
 
-    found = aspects_of_hosts(testbed, asked)
+    found = aspects_of_hosts(testbed, asked, probe=probe)
     if json:
         print_json([asdict(one) for one in found])
     else:

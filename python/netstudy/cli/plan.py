@@ -54,6 +54,17 @@ def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
         _print_summary(prepared, threads)
 
 
+def estimated(prepared: Prepared) -> str:
+    """The number of runs and their time, in one line."""
+    from netstudy.cli._limits import cost, most
+    from netstudy.testbed import invoked
+
+    planned, testbed = prepared.planned, invoked(prepared.invocation)
+    first, whole = cost(planned, testbed, None), most(planned, testbed, None)
+    time = _at_most(_time(first.seconds), _time(whole.seconds))
+    return f"runs: {_at_most(_count(first.runs), _count(whole.runs))}; time: {time}"
+
+
 def _print_summary(prepared: Prepared, threads: int | None) -> None:
     for name, said in _summary(prepared, threads):
         show(f"{name:9}{said}")

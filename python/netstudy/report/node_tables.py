@@ -14,7 +14,14 @@ from netstudy.report.numbers import with_unit
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table, Value
 from netstudy.store.folder import CAPTURES
-from netstudy.store.nodes import NODES, Machine, NodeEnvironment, read_node
+from netstudy.store.nodes import (
+    HARDWARE,
+    NODES,
+    Interface,
+    Machine,
+    NodeEnvironment,
+    read_node,
+)
 
 _MANY = 6
 """Up to this many names are listed; of more, only the first and the last."""
@@ -141,14 +148,20 @@ def _facts(alike: _Alike) -> Iterator[tuple[str, str]]:
     yield "kernel", machine.kernel
     for one in environment.interfaces:
         names = _listed(one.names)
-        driver = one.driver or "unknown"
-        yield f"interface {names}", f"{one.kind}, driver {driver}, MTU {one.mtu_bytes} B"
+        yield f"interface {names}", f"{one.kind}{_driver(one)}, MTU {one.mtu_bytes} B"
         on = None if one.offloads is None else ", ".join(_on(one.offloads)) or "none"
         yield f"offloads of {names}", on or "unknown"
     yield "queue disciplines", "; ".join(_queues(environment.qdiscs)) or "none"
     changed = sum(1 + len(one.alike) for one in environment.tunings if one.before != one.after)
     yield "commands that changed something", str(changed)
     yield "captured in", ", ".join(f"{CAPTURES}/{NODES}/{name}.json" for name in alike.names)
+
+
+def _driver(interface: Interface) -> str:
+    """The driver, after a comma. The kind of a virtual interface tells as much."""
+    if interface.driver is not None:
+        return f", driver {interface.driver}"
+    return ", driver unknown" if interface.kind == HARDWARE else ""
 
 
 def _on(offloads: str) -> list[str]:

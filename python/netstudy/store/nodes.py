@@ -19,6 +19,8 @@ from netstudy.store.files import storage, write_atomic
 
 NODES: Final = "nodes"
 """The folder of the environments, inside the captures folder."""
+HARDWARE: Final = "ether"
+"""The kind of an interface that is hardware."""
 NODE_SCHEMA: Final = "netstudy/node/1"
 _DIGITS = 16
 """Number of digits of the SHA-256 in a file's name."""

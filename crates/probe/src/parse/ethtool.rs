@@ -137,7 +137,7 @@ pub fn link_mode(message: &[u8]) -> Result<LinkMode, ParseError> {
 /// The message is too short, or an attribute exceeds it.
 pub fn features(message: &[u8]) -> Result<Features, ParseError> {
     let named = |kind| bits(&find(message, HEADER, kind)?.unwrap_or_default());
-    // The kernel lists all features here, and marks those that may be changed.
+    // The kernel lists all features here, each with a value of 1 if it may be changed.
     let listed = named(ETHTOOL_A_FEATURES_HW)?;
     let [active, never] = [named(ETHTOOL_A_FEATURES_ACTIVE)?, named(ETHTOOL_A_FEATURES_NOCHANGE)?];
     let has = |bits: &[(String, bool)], name: &str| bits.iter().any(|(known, _)| known == name);

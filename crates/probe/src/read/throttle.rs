@@ -5,7 +5,7 @@ use std::{fs, io};
 /// that of its package; -1 for a missing count.
 ///
 /// # Errors
-/// No CPU counts it: only those of Intel do (`arch/x86/kernel/cpu/mce/therm_throt.c`).
+/// No CPU counts it: only the kernel's driver for Intel's CPUs does (`arch/x86/kernel/cpu/mce/therm_throt.c`).
 pub(super) fn read() -> io::Result<String> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let mut text = String::new();

@@ -3,8 +3,8 @@
 use netstudy_probe::parse::netlink::{Content, messages};
 use netstudy_probe::parse::tcp_info::TcpInfo;
 use netstudy_probe::parse::{
-    Fields, ParseError, diskstats, flow, key_values, link, mib, pressure, process, qdisc, softnet,
-    stat,
+    Fields, ParseError, diskstats, ethtool, flow, key_values, link, mib, pressure, process, qdisc,
+    softnet, stat,
 };
 use netstudy_probe::{Flow, Source};
 
@@ -340,6 +340,71 @@ mod flows {
     }
 }
 
+mod ethtools {
+    use super::*;
+
+    const HEADER: [u8; 4] = [0; 4];
+    const NESTED: u16 = 1 << 15;
+
+    fn attribute(kind: u16, value: &[u8]) -> Vec<u8> {
+        let mut bytes = [(4 + value.len() as u16).to_ne_bytes(), kind.to_ne_bytes()].concat();
+        bytes.extend(value);
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes
+    }
+
+    fn nested(kind: u16, parts: &[Vec<u8>]) -> Vec<u8> {
+        attribute(kind | NESTED, &parts.concat())
+    }
+
+    /// An answer about the interface with the number 7.
+    fn answer(parts: &[Vec<u8>]) -> Vec<u8> {
+        let about = nested(1, &[attribute(1, &7_u32.to_ne_bytes())]);
+        [HEADER.to_vec(), about, parts.concat()].concat()
+    }
+
+    /// A set of named bits; those that are marked have a value of 1.
+    fn set(kind: u16, bits: &[(&str, bool)]) -> Vec<u8> {
+        let bit = |(name, is_one): &(&str, bool)| {
+            let name = attribute(2, format!("{name}\0").as_bytes());
+            nested(1, &[name, if *is_one { attribute(3, &[]) } else { Vec::new() }])
+        };
+        nested(kind, &[nested(3, &bits.iter().map(bit).collect::<Vec<_>>())])
+    }
+
+    #[test]
+    fn a_feature_is_fixed_if_it_may_not_be_changed() {
+        let listed = set(2, &[("rx-gro", true), ("rx-lro", false), ("loopback", true), ("", false)]);
+        let active = set(4, &[("rx-gro", false), ("rx-lro", false)]);
+        let never = set(5, &[("loopback", false)]);
+        let features = ethtool::features(&answer(&[listed, active, never])).unwrap();
+
+        let states: Vec<_> =
+            features.all.iter().map(|one| (&*one.name, one.is_on, one.is_fixed)).collect();
+        assert_eq!(features.index, 7);
+        assert_eq!(
+            states,
+            [("rx-gro", true, false), ("rx-lro", true, true), ("loopback", false, true)]
+        );
+    }
+
+    #[test]
+    fn pause_frames_are_counted_in_each_direction() {
+        let counts = |kind, count: u64| attribute(kind, &count.to_ne_bytes());
+        let stats = nested(5, &[attribute(1, &[]), counts(2, 3), counts(3, u64::MAX)]);
+        let pause = ethtool::pause(&answer(&[attribute(2, &[1]), stats])).unwrap();
+
+        assert_eq!((pause.index, pause.sent, pause.received), (7, Some(3), Some(u64::MAX)));
+    }
+
+    #[test]
+    fn a_driver_without_counts_of_pause_has_none() {
+        let pause = ethtool::pause(&answer(&[attribute(2, &[1])])).unwrap();
+
+        assert_eq!((pause.sent, pause.received), (None, None));
+    }
+}
+
 mod links {
     use super::*;
 
@@ -349,7 +414,7 @@ mod links {
         let named = |name| links.iter().find(|link| link.name == name).unwrap();
 
         let (p0, p1) = (named("p0"), named("p1"));
-        assert_eq!(lacking(Source::Links, &p0.stats), [""; 0]);
+        assert_eq!(lacking(Source::Links, p0), [""; 0]);
         assert_eq!(p0.stats.field("tx_packets"), p1.stats.field("rx_packets"));
         assert_eq!(p0.stats.field("tx_bytes"), p1.stats.field("rx_bytes"));
         assert!(named("lo").stats.field("rx_bytes") > Some(300_000));

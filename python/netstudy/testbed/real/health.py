@@ -2,8 +2,8 @@
 a link that lost its carrier or changed its rate, a CPU that heat made slower, frames that a host
 lost or held back.
 
-Counters are those of the test interfaces and of each machine, between the start and the end of the
-phase. What a kernel or a driver does not count is unknown, not zero.
+The counters of each test interface and of each machine are compared between the start and the end
+of the phase. A count that a kernel or a driver lacks is unknown, not zero.
 """
 
 from __future__ import annotations

@@ -238,6 +238,10 @@ class HostInterface(Wire):
     qdiscs: tuple[str, ...]
     """Kinds of its queueing disciplines."""
 
+    def has(self, address: IPv4Address) -> bool:
+        """True if the interface has an address."""
+        return str(address) in [own.partition("/")[0] for own in self.addresses]
+
     @property
     def offloads(self) -> tuple[str, ...] | None:
         """Offloads that are on; None: not known."""

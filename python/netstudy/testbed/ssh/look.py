@@ -62,14 +62,7 @@ class Looked:
 
     def device_of(self, address: IPv4Address) -> HostInterface | None:
         """The interface that has an address."""
-        return next(
-            (
-                one
-                for one in self.interfaces
-                if str(address) in [own.partition("/")[0] for own in one.addresses]
-            ),
-            None,
-        )
+        return next((one for one in self.interfaces if one.has(address)), None)
 
 
 async def look(sessions: Sequence[HostSession]) -> list[Looked | TestbedError]:

@@ -57,7 +57,7 @@ class HostPool:
         cannot be used."""
         opened = await self.stack.enter_async_context(open_hosts(self.inventory, names))
         for name, host in opened.items():
-            self.members[name] = await _known(host, self.inventory.hosts[name].addresses)
+            self.members[name] = await known(host, self.inventory.hosts[name].addresses)
 
     async def ready(self, names: Iterable[str]) -> dict[str, Member]:
         """The sessions of some hosts; sessions that are over are opened again. Raises
@@ -75,7 +75,7 @@ class HostPool:
         return {name: self.members[name] for name in wanted}
 
 
-async def _known(opened: OpenHost, addresses: Collection[IPv4Address]) -> Member:
+async def known(opened: OpenHost, addresses: Collection[IPv4Address]) -> Member:
     """The host with its environment, if it has these test addresses."""
     session = opened.session
     interfaces = await session.interfaces()

@@ -23,6 +23,7 @@ from netstudy.testbed.ssh.host_wire import HostInterface, ReachedRecord
 from netstudy.testbed.ssh.hosts import OpenHost, open_each
 from netstudy.testbed.ssh.look import Looked, PathLooked, look, look_at_paths, offset_ns
 from netstudy.testbed.ssh.needs import InterfaceNeeds, Needs, Place
+from netstudy.testbed.ssh.trial import Trial, pairs_of, trials
 from netstudy.units import format_duration, format_rate, rough_size
 
 _FREE_BYTES_MIN: Final = 100_000_000
@@ -46,11 +47,14 @@ class HostAspect:
     """Whether runs are impossible without it."""
 
 
-async def aspects(inventory: Inventory, needs: Needs, file: str) -> list[HostAspect]:
+async def aspects(
+    inventory: Inventory, needs: Needs, file: str, *, probe: bool = False
+) -> list[HostAspect]:
     """Every aspect of the hosts and paths in `needs`, also if some hosts cannot be used. `file` is
-    the inventory's."""
+    the inventory's. With `probe`, hosts send each other trial traffic."""
     async with open_each(inventory, needs.hosts) as opened:
-        return await aspects_of(opened, inventory, needs, file)
+        found = await aspects_of(opened, inventory, needs, file)
+        return [*found, *await _trials(opened, inventory, needs, found)] if probe else found
 
 
 async def aspects_of(
@@ -289,7 +293,7 @@ def _activity(
 
 def path_aspects(path: PathLooked, needs: Needs) -> Iterator[HostAspect]:
     """The aspects of one path."""
-    ends = f"{path.client[0]} - {path.server[0]}"
+    ends = _ends(path.client, path.server)
     address, port = path.server[1], path.port
     if isinstance(path.reached, TestbedError):
         found = f"{path.server[0]} cannot listen on {address} port {port}: {path.reached}"
@@ -337,6 +341,40 @@ def _packets(ends: str, path: PathLooked, reached: ReachedRecord) -> HostAspect:
     found = f"packets of {wanted} bytes do not pass, of {largest} they do{told}"
     advice = f"set the MTU of the switches to {wanted}, or that of both interfaces to {largest}"
     return HostAspect(ends, "path MTU", False, found, advice)
+
+
+async def _trials(
+    opened: Mapping[str, OpenHost | TestbedError],
+    inventory: Inventory,
+    needs: Needs,
+    found: Sequence[HostAspect],
+) -> list[HostAspect]:
+    """The rates between hosts that lack nothing."""
+    lacking = {one.host for one in found if not one.ok and one.needed}
+    hosts = {name: one for name, one in opened.items() if isinstance(one, OpenHost)}
+    pairs = pairs_of(needs)
+    usable = [pair for pair in pairs if not lacking & {pair[0][0], pair[1][0], _ends(*pair)}]
+    tried = [trial_aspect(one) for one in await trials(hosts, usable, inventory)]
+    left_out = [_ends(*pair) for pair in pairs if pair not in usable]
+    said = "not tried, since something is missing"
+    return [*tried, *(HostAspect(one, "trial", False, said, needed=False) for one in left_out)]
+
+
+def _ends(client: Place, server: Place) -> str:
+    return f"{client[0]} - {server[0]}"
+
+
+def trial_aspect(trial: Trial) -> HostAspect:
+    """The rate of a trial transfer."""
+    way = f"from {trial.sender[0]} to {trial.receiver[0]}"
+    ends = _ends(*trial.ends)
+    if isinstance(trial.goodput_bps, TestbedError):
+        return HostAspect(ends, "trial", False, f"{way}: {trial.goodput_bps}", needed=False)
+    rates = " and ".join(
+        "an unknown rate" if one is None else format_rate(one) for one in trial.rates_bps
+    )
+    found = f"{way}: {trial.goodput_bps / 1e6:,.1f} Mbit/s of data; their links have {rates}"
+    return HostAspect(ends, "trial", True, found)
 
 
 def refuse_missing(found: Sequence[HostAspect]) -> None:

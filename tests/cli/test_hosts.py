@@ -92,6 +92,16 @@ def test_doctor_checks_a_study_only_on_hosts(study: Path, netstudy: Netstudy) ->
     assert "netns has no hosts; name an inventory such as hosts.yaml" in outcome.err
 
 
+def test_a_probe_needs_two_hosts(inventory: Path, netstudy: Netstudy) -> None:
+    outcome = netstudy("doctor", "--probe")
+    assert outcome.code == 2
+    assert "trial traffic flows between hosts: add --testbed hosts.yaml" in outcome.err
+    inventory.write_text("hosts: {alpha: {ssh: alpha, address: 192.0.2.1}}")
+    outcome = netstudy("doctor", "--probe", "--testbed", "hosts.yaml")
+    assert outcome.code == 2
+    assert "no two hosts of hosts.yaml are joined" in outcome.err
+
+
 def test_doctor_names_what_the_inventory_lacks_without_logging_in(
     study: Path, inventory: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
 ) -> None:

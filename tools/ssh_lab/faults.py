@@ -30,7 +30,6 @@ class Fault:
 FAULTS: Final[Mapping[str, Fault]] = {
     "cut": Fault("control|test", "pull a link's cable", link_faults.cut),
     "join": Fault("control|test", "plug it in again", link_faults.join),
-    "flap": Fault("", "take the test interface down, and up again", link_faults.flap),
     "delay": Fault(
         "MILLISECONDS", "delay frames to the host on the control link", link_faults.delay
     ),

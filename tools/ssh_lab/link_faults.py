@@ -66,16 +66,6 @@ def _set_port(port: str, state: str) -> None:
         wait_until_forwarding([port])
 
 
-def flap(machine: Machine) -> None:
-    """The interface of the host itself, so that it counts the changes of its carrier. Its address
-    stays."""
-    with within(machine.host.name):
-        for one in machine.host.interfaces:
-            run_program("ip", "link", "set", "dev", one.device, "down")
-            run_program("ip", "link", "set", "dev", one.device, "up")
-        wait_until_up([one.device for one in machine.host.interfaces])
-
-
 def delay(machine: Machine, milliseconds: str) -> None:
     """Only frames to the host are late, those from it are not."""
     wanted = f"{number(milliseconds):g}ms"

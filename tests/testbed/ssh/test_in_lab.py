@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from netstudy.testbed.real import health
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
 from tests.tools.lab import Lab, lab_of
@@ -39,6 +41,23 @@ def test_two_hosts_are_ready_and_nothing_is_left(lab: Lab) -> None:
     assert offsets[1] - offsets[0] == pytest.approx(1000, abs=0.01)
     assert lab.at("h1", "pgrep -f netstudy-engine.*host").output == ""
     assert lab.run("ls -A $XDG_RUNTIME_DIR").output == ""
+
+
+def test_only_a_probe_sends_trial_traffic(lab: Lab) -> None:
+    sent = "cat /sys/class/net/eth0/statistics/tx_bytes"
+    before = int(lab.said("h1", sent))
+    doctor(lab, expects=0)
+    assert int(lab.said("h1", sent)) - before < 1_000_000
+    script = f"{lab.user.python} -m netstudy doctor --testbed $NETSTUDY_LAB/hosts.yaml"
+    probed = lab.run(f"{script} --probe --json")
+    assert probed.code == 0, probed.output
+    trials = [one["found"] for one in json.loads(probed.output) if one["name"] == "trial"]
+    line = r"from (h\d) to (h\d): ([\d,.]+) Mbit/s of data; their links have (.*)"
+    ways = [match for one in trials if (match := re.fullmatch(line, one))]
+    assert [way.groups()[:2] for way in ways] == [("h1", "h2"), ("h2", "h1")], trials
+    assert [way[4] for way in ways] == ["10 Gbit/s and 10 Gbit/s"] * 2
+    assert all(float(way[3].replace(",", "")) > 1 for way in ways)
+    assert lab.at("h1", "pgrep -f netstudy-engine.*host").output == ""
 
 
 @pytest.mark.parametrize(
@@ -131,6 +150,64 @@ def test_one_machine_under_two_names_is_told(lab: Lab) -> None:
         assert "are one machine, list it only once" in failed["found"]
     finally:
         lab.run("cp $HOME/kept $NETSTUDY_LAB/hosts.yaml")
+
+
+TRANSFER = """\
+study: transfer
+question: Does the link stay up?
+factors: {servers: [1]}
+topology:
+  client: {profile: host-10g, tcp: {profile: linux-6, congestion_control: reno}}
+  server:
+    profile: host-10g
+    count: "${servers}"
+    tcp: {profile: linux-6, congestion_control: reno}
+  switch: generic-shallow
+  link: {rate: 10 Gbit/s, mtu: 1500}
+workload: {transfer: {}}
+procedure: {warmup: 200 ms, measure: 4 s}
+replicates: 1
+testbeds: {hosts: {}}
+"""
+SENT = "$(ssh h2 cat /sys/class/net/eth0/statistics/tx_bytes)"
+UNPLUGGING = f"""\
+last={SENT}
+while :; do
+    now={SENT}
+    if [ $((now - last)) -gt 10000000 ]; then
+        $NETSTUDY_LAB/fault cut h2 test
+        $NETSTUDY_LAB/fault join h2 test
+    fi
+    last=$now
+done
+"""
+"""Pulls the cable of a host that sends much, and plugs it in again."""
+
+
+@pytest.mark.slow
+def test_a_link_that_loses_its_carrier_makes_the_run_be_repeated_and_then_invalid(
+    lab: Lab,
+) -> None:
+    lab.run(
+        f"cat >$HOME/study.yaml <<'END'\n{TRANSFER}END\n"
+        "cp $NETSTUDY_LAB/hosts.yaml $HOME/roles.yaml\n"
+        "echo 'roles: {client: [h1], server: [h2]}' >>$HOME/roles.yaml\n"
+        f"( {UNPLUGGING}) >$HOME/unplugged 2>&1 & echo $! >$HOME/unplugging"
+    )
+    try:
+        ended = lab.run(
+            f"cd $HOME; {lab.user.python} -m netstudy run study.yaml --testbed roles.yaml"
+        )
+    finally:
+        lab.run("kill $(cat $HOME/unplugging); sleep 1; $NETSTUDY_LAB/fault join h2 test")
+    text = lab.run("cat $HOME/results/transfer/latest/runs/*.json").output
+    (record,) = (json.loads(one) for one in text.splitlines() if one.startswith('{"kind":"run"'))
+    assert record["status"] == "invalid", ended.output
+    broken = {check["law"]: check["detail"] for check in record["checks"] if not check["holds"]}
+    said = r"the carrier of eth0 at h2 came or went, \d+ in all"
+    assert re.search(said, broken[health.LAW])
+    (attempts,) = [one for one in record["limits"] if "attempts" in one["name"]]
+    assert attempts["value"] == 2
 
 
 HOLD = """\

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from netstudy.testbed.real import health
 from netstudy.testbed.real.others import LAW
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
@@ -126,6 +127,12 @@ def test_a_workload_runs_on_hosts(lab: Lab, name: str) -> None:
     assert any(samples[kind] for kind in ("iteration", "transfer", "request", "second"))
     others = [one for one in record["limits"] if one["name"].startswith("traffic of others")]
     assert len(others) == 2 * len(HOSTS)
+    assert [one["holds"] for one in record["checks"] if one["law"] == health.LAW] == [True]
+    for host in HOSTS:
+        kept = f"captures/nodes/{record['nodes'][host]['environment']}.json"
+        found = json.loads(lab.run(f"cat $HOME/results-{name}/*/latest/{kept}").output)
+        assert [one["kind"] for one in found["interfaces"]] == ["veth"]
+        assert "net.ipv4.tcp_rmem" in found["sysctls"]
     assert lab.said("client", "ls f") == ""
 
 

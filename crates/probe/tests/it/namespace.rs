@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
 
@@ -122,6 +123,38 @@ fn a_full_queue_drops_what_does_not_fit() {
         let gauges = Snapshot::take(&Sources::of([Source::Qdiscs])).gauges();
         assert_eq!(gauges["qdisc_backlog_packets"], 2);
         assert_eq!(gauges["qdisc_backlog_bytes"], 2 * frame);
+    });
+}
+
+#[test]
+fn a_link_tells_its_rate_its_features_and_the_changes_of_its_carrier() {
+    let name = "a_link_tells_its_rate_its_features_and_the_changes_of_its_carrier";
+    let setup = "ip link add v0 type veth peer name v1; \
+                 ip link set dev v0 up; ip link set dev v1 up";
+    in_namespace(name, setup, || {
+        let sources = Sources::of([Source::Links, Source::Ethernet]);
+        let sources = sources.with_interfaces(vec!["v0".to_owned()]);
+        let growth = grown(sources.clone(), || {
+            for state in ["down", "up"] {
+                let changed = Command::new("ip").args(["link", "set", "dev", "v1", state]).status();
+                assert!(changed.unwrap().success());
+            }
+        });
+
+        assert_eq!(growth.counters["interface_carrier_changes"], 2);
+        let now = Snapshot::take(&sources);
+        // The rate that the driver of veth claims, which counts no PAUSE.
+        assert_eq!(now.gauges()["interface_rate_mbps"], 10_000);
+        assert!(!now.counters().contains_key("interface_pause_frames_received"));
+        let interfaces = netstudy_probe::interfaces().unwrap();
+        let veth = interfaces.iter().find(|one| one.interface.name == "v0").unwrap();
+        assert_eq!(veth.interface.kind, "veth");
+        assert_eq!(veth.qdiscs[0].kind, "noqueue");
+        let features = veth.features.as_deref().unwrap();
+        let feature = |name| features.iter().find(|one| one.name == name).unwrap();
+        let (merging, damaged) = (feature("rx-gro"), feature("rx-all"));
+        assert!(!merging.is_fixed, "ethtool -K v0 gro on");
+        assert!(!damaged.is_on && damaged.is_fixed, "damaged frames need hardware");
     });
 }
 

@@ -374,7 +374,8 @@ mod ethtools {
 
     #[test]
     fn a_feature_is_fixed_if_it_may_not_be_changed() {
-        let listed = set(2, &[("rx-gro", true), ("rx-lro", false), ("loopback", true), ("", false)]);
+        let listed =
+            set(2, &[("rx-gro", true), ("rx-lro", false), ("loopback", true), ("", false)]);
         let active = set(4, &[("rx-gro", false), ("rx-lro", false)]);
         let never = set(5, &[("loopback", false)]);
         let features = ethtool::features(&answer(&[listed, active, never])).unwrap();

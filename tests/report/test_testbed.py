@@ -127,8 +127,8 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
     assert [problem.kind for problem in problems] == ["limited"] * 4
     assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason
     assert str(caveat_sentences(result)[0]) == (
-        "4 of 8 runs are invalid, because the machine was late, and kept out of the numbers: make "
-        "them again on an idle machine by netstudy run --resume, or run the study at a smaller "
+        "4 of 8 runs are invalid, because the testbed was disturbed, and kept out of the numbers: "
+        "make them again on an idle machine by netstudy run --resume, or run the study at a smaller "
         "scale, such as --scale 1/40."
     )
 
@@ -149,7 +149,7 @@ def test_runs_that_were_made_again_are_counted(tmp_path: Path) -> None:
     )
 
     assert str(caveat_sentences(analyse(folder))[0]) == (
-        "4 of 8 runs were made again, because the machine was late; 8 attempts do not count."
+        "4 of 8 runs were made again, because the testbed was disturbed; 8 attempts do not count."
     )
 
 
@@ -177,6 +177,7 @@ def test_a_run_that_is_invalid_for_a_limit_is_no_broken_law_of_the_network(tmp_p
 )
 def test_a_smaller_scale_is_a_unit_fraction_of_at_most_half(used: str | None, smaller: str) -> None:
     assert gather_testbed("netns", [], used).smaller_scale == smaller
+    assert gather_testbed("hosts", [], used).smaller_scale is None
 
 
 def test_instruments_that_disagree_come_first_and_are_named_by_run(measured: StudyResult) -> None:

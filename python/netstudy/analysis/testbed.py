@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, TypeVar
 
+from netstudy.study.vocabulary import HOSTS
 from netstudy.units import parse_scale
 from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
 
@@ -138,9 +139,11 @@ class TestbedResult:
         return "measured in namespaces" if self.name.startswith("netns") else "measured on hosts"
 
     @property
-    def smaller_scale(self) -> str:
+    def smaller_scale(self) -> str | None:
         """The largest scale 1/n that is at most half the scale of these runs, for example 1/20 if
-        they used 1/10."""
+        they used 1/10; None: the links are real, and have no scale."""
+        if self.name == HOSTS:
+            return None
         used = min(parse_scale(part) for part in (self.scaled_by or "1").split(_OR))
         return f"1/{ceil(2 / used)}"
 

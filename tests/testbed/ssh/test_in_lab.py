@@ -190,13 +190,12 @@ def test_a_link_that_loses_its_carrier_makes_the_run_be_repeated_and_then_invali
 ) -> None:
     lab.run(
         f"cat >$HOME/study.yaml <<'END'\n{TRANSFER}END\n"
-        "cp $NETSTUDY_LAB/hosts.yaml $HOME/roles.yaml\n"
-        "echo 'roles: {client: [h1], server: [h2]}' >>$HOME/roles.yaml\n"
         f"( {UNPLUGGING}) >$HOME/unplugged 2>&1 & echo $! >$HOME/unplugging"
     )
     try:
         ended = lab.run(
-            f"cd $HOME; {lab.user.python} -m netstudy run study.yaml --testbed roles.yaml"
+            f"cd $HOME; {lab.user.python} -m netstudy run study.yaml "
+            "--testbed $NETSTUDY_LAB/hosts.yaml"
         )
     finally:
         lab.run("kill $(cat $HOME/unplugging); sleep 1; $NETSTUDY_LAB/fault join h2 test")
@@ -204,7 +203,7 @@ def test_a_link_that_loses_its_carrier_makes_the_run_be_repeated_and_then_invali
     (record,) = (json.loads(one) for one in text.splitlines() if one.startswith('{"kind":"run"'))
     assert record["status"] == "invalid", ended.output
     broken = {check["law"]: check["detail"] for check in record["checks"] if not check["holds"]}
-    said = r"the carrier of eth0 at h2 came or went, \d+ in all"
+    said = r"the carrier of eth0 at server came or went, \d+ in all"
     assert re.search(said, broken[health.LAW])
     (attempts,) = [one for one in record["limits"] if "attempts" in one["name"]]
     assert attempts["value"] == 2

@@ -22,8 +22,8 @@ class FailedRuns(Caveat):
     runs: int
     planned: int
     """Number of runs of the plan."""
-    smaller_scale: str
-    """A scale of link rates at which the machine has more time."""
+    smaller_scale: str | None
+    """A scale of link rates at which the machine has more time; None: the links are real."""
 
     @classmethod
     def in_results(cls, analysed: Analysed) -> Iterator[FailedRuns]:
@@ -35,7 +35,7 @@ class FailedRuns(Caveat):
 
 @dataclass(frozen=True)
 class RepeatedRuns(Caveat):
-    """Runs that count, but were made again because the machine was late."""
+    """Runs that count, but were made again because the testbed was disturbed."""
 
     runs: int
     planned: int

@@ -18,8 +18,8 @@ _REASONS: Final[dict[ProblemKind, tuple[str, str]]] = {
         "broke a conservation law and are kept out of the numbers",
     ),
     "limited": (
-        "is invalid, because the machine was late, and kept out of the numbers",
-        "are invalid, because the machine was late, and kept out of the numbers",
+        "is invalid, because the testbed was disturbed, and kept out of the numbers",
+        "are invalid, because the testbed was disturbed, and kept out of the numbers",
     ),
     "missing": ("was planned and has no record", "were planned and have no record"),
 }
@@ -40,11 +40,14 @@ def failed_runs(found: FailedRuns) -> Sentence:
 
 
 def _advice(found: FailedRuns) -> Sentence:
-    """Advice for runs on a machine that was late."""
+    """Advice for runs on a testbed that was disturbed."""
+    again = Name("netstudy run --resume", code=True)
+    if found.smaller_scale is None:
+        return say(": make them again on idle hosts and links by {again}", again=again)
     return say(
         ": make them again on an idle machine by {again}, or run the study at a smaller scale, "
         "such as {option}",
-        again=Name("netstudy run --resume", code=True),
+        again=again,
         option=Name(f"--scale {found.smaller_scale}", code=True),
     )
 
@@ -53,7 +56,7 @@ def _advice(found: FailedRuns) -> Sentence:
 def repeated_runs(found: RepeatedRuns) -> Sentence:
     """How many runs were made again."""
     return say(
-        "{n} of {planned} runs {were} made again, because the machine was late; {attempts} "
+        "{n} of {planned} runs {were} made again, because the testbed was disturbed; {attempts} "
         "{do} not count.",
         n=count(found.runs, "runs that were made again"),
         planned=count(found.planned, "runs of the plan"),

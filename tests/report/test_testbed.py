@@ -128,8 +128,8 @@ def test_a_run_that_measured_the_testbed_alone_is_left_out_and_says_why(tmp_path
     assert f"the testbed was the limit: {CLOCK} 250.5 of 100 µs (read there)" in problems[0].reason
     assert str(caveat_sentences(result)[0]) == (
         "4 of 8 runs are invalid, because the testbed was disturbed, and kept out of the numbers: "
-        "make them again on an idle machine by netstudy run --resume, or run the study at a smaller "
-        "scale, such as --scale 1/40."
+        "make them again on an idle machine by netstudy run --resume, or run the study at a "
+        "smaller scale, such as --scale 1/40."
     )
 
 

@@ -88,7 +88,7 @@ def test_a_run_without_faults_holds_the_law() -> None:
     assert not any(one.exceeded for one in faults(evidence))
 
 
-def test_pause_is_told_with_its_frames_and_spoils_nothing() -> None:
+def test_pause_is_reported_with_its_frames_and_spoils_nothing() -> None:
     evidence = with_counts({RECEIVED: (10, 510)})
     found = limit(evidence, "PAUSE frames that hosts received")
     assert (found.value, found.exceeded, found.invalidates) == (500, True, False)
@@ -123,3 +123,12 @@ def test_a_fault_that_no_host_counts_is_unknown() -> None:
 
 def test_namespaces_have_no_such_limits() -> None:
     assert faults(replace(stored("transfer"), allowed=None)) == ()
+
+
+def test_a_fault_explains_the_other_laws_that_it_broke() -> None:
+    record = run_record(with_counts({CARRIER: (4, 6)}), {})
+    broken = wire.Check(law="time bounds hold", holds=False, detail="at least 4 and at most 2")
+    both = record.model_copy(update={"checks": (*record.checks, broken)})
+    only = record.model_copy(update={"checks": (broken,)})
+    assert (interference(both) or "").endswith("; at least 4 and at most 2")
+    assert interference(only) is None

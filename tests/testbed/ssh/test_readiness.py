@@ -9,6 +9,7 @@ from typing import cast
 
 import pytest
 
+from netstudy import wire
 from netstudy.errors import TestbedError
 from netstudy.inventory import parse_inventory
 from netstudy.testbed.real.clocks import Ping
@@ -29,8 +30,10 @@ from netstudy.testbed.ssh.readiness import (
     host_aspects,
     path_aspects,
     refuse_missing,
+    trial_aspect,
 )
 from netstudy.testbed.ssh.session import HostSession
+from netstudy.testbed.ssh.trial import Trial, pairs_of, trial_runs
 from tests.testbed.ssh.test_assignment import INCAST, inventory, runs
 from tests.testbed.ssh.test_deploy import HELLO
 
@@ -90,6 +93,37 @@ def link(**changes: object) -> Looked:
 def wanted(**changes: object) -> Needs:
     own = replace(InterfaceNeeds(None, {10**10}, {1500}), **changes)  # type: ignore[arg-type]
     return Needs(interfaces={("alpha", ALPHA): own})
+
+
+A, B = ("alpha", ALPHA), ("beta", BETA)
+
+
+def test_a_pair_is_tried_once_whichever_host_is_the_client() -> None:
+    assert pairs_of(needs_of_hosts(TWO, ["alpha", "beta"])) == [(A, B)]
+    server_first = Needs(paths={(B, A): set(), (A, B): set()})
+    assert pairs_of(server_first) == [(B, A)]
+
+
+def test_a_trial_shows_the_rate_of_the_data_and_of_both_links() -> None:
+    found = trial_aspect(Trial((A, B), B, A, 9.4149e8, (10**9, None)))
+    assert (found.host, found.name, found.ok) == ("alpha - beta", "trial", True)
+    assert found.found == (
+        "from beta to alpha: 941.5 Mbit/s of data; their links have 1 Gbit/s and an unknown rate"
+    )
+
+
+def test_a_trial_that_failed_has_its_reason_and_prevents_no_run() -> None:
+    found = trial_aspect(Trial((A, B), A, B, TestbedError("beta: gone"), (None, None)))
+    assert (found.ok, found.needed) == (False, False)
+    assert found.found == "from alpha to beta: beta: gone"
+
+
+def test_a_trial_sends_for_half_a_second_in_each_direction() -> None:
+    assert set(trial_runs()) == {"get", "put"}
+    for direction, run in trial_runs().items():
+        phases = [phase.until for phase in run.phases]
+        assert sum(one.ns for one in phases if isinstance(one, wire.UntilTime)) == 500_000_000
+        assert run.workload.sending == ({"get": "server", "put": "client"}[direction],)
 
 
 def test_a_host_that_has_everything_is_well() -> None:

@@ -363,7 +363,7 @@ mod ethtools {
         [HEADER.to_vec(), about, parts.concat()].concat()
     }
 
-    /// A set of named bits; those that are marked have a value of 1.
+    /// A set of named bits, each with or without a value of 1.
     fn set(kind: u16, bits: &[(&str, bool)]) -> Vec<u8> {
         let bit = |(name, is_one): &(&str, bool)| {
             let name = attribute(2, format!("{name}\0").as_bytes());

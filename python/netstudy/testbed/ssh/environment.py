@@ -74,7 +74,7 @@ def _interface(one: HostInterface, texts: Mapping[str, str]) -> Interface:
 
 
 def _driver(device: str, texts: Mapping[str, str]) -> str | None:
-    """The driver of hardware; a virtual interface has no device, and its kind says what it is."""
+    """The driver of hardware; a virtual interface has none, and its kind tells as much."""
     lines = texts.get(_DRIVER.format(device=device), "").splitlines()
     name = next(
         (line.removeprefix("DRIVER=") for line in lines if line.startswith("DRIVER=")), None

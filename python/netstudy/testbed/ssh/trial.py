@@ -36,7 +36,7 @@ topology:
   link: {rate: 100 Mbit/s, mtu: 1500}
 workload:
   transfer: {direction: "${direction}"}
-procedure: {warmup: 200 ms, measure: 500 ms}
+procedure: {warmup: 200 ms, measure: 300 ms}
 replicates: 1
 testbeds: {hosts: {}}
 """

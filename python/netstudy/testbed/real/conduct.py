@@ -18,7 +18,7 @@ from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.phases import Carried, Happened, Paused, phase_times
-from netstudy.testbed.real.place import Place, RunSwitch, Watched
+from netstudy.testbed.real.place import Lost, Place, RunSwitch, Watched
 from netstudy.testbed.real.polling import Poller, pollings
 from netstudy.testbed.real.processes import (
     NodeError,
@@ -119,8 +119,10 @@ async def carry_out(
             return await _in_time(crew)
         except NodeError as error:
             reasons = "; ".join([error.message, *processes.stopped_by_signals()])
+            failure = NodeError(error.node, _with_names(reasons, place))
+            lost = await place.lost()
             await processes.collect_last_records()
-            raise NodeError(error.node, _with_names(reasons, place)) from error
+            raise _caused_by(lost, failure) from error
 
 
 async def _in_time(crew: _Crew) -> Evidence:
@@ -133,6 +135,17 @@ async def _in_time(crew: _Crew) -> Evidence:
     except TimeoutError:
         first = next(iter(crew.clients.values()))
         raise NodeError(first.node, f"the run did not end within {limit_s:.0f} s") from None
+
+
+def _caused_by(lost: Sequence[Lost], failure: NodeError) -> NodeError:
+    """The error of a run in which hosts were lost. The failure that was seen first is told too,
+    unless it is that of a lost host."""
+    if not lost:
+        return failure
+    first, *others = lost
+    seen = [] if failure.node in {one.node for one in lost} else [f"seen first as: {failure}"]
+    said = [first.why, *(f"{one.node}: {one.why}" for one in others), *seen]
+    return NodeError(first.node, "; ".join(said))
 
 
 def _with_names(message: str, place: Place) -> str:

@@ -21,6 +21,7 @@ from netstudy.testbed.real.phases import Carried, Happened, Paused, phase_times
 from netstudy.testbed.real.place import Lost, Place, RunSwitch, Watched
 from netstudy.testbed.real.polling import Poller, pollings
 from netstudy.testbed.real.processes import (
+    LostHostError,
     NodeError,
     NodeProcess,
     Process,
@@ -88,8 +89,8 @@ class _Crew:
 async def carry_out(
     setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
-    """Execute the run in its place. Raises NodeError when a process fails, and TestbedError when
-    the place cannot be made ready.
+    """Execute the run in its place. Raises NodeError when a process fails, LostHostError when a
+    host is lost, and TestbedError when the place cannot be made ready.
 
     All processes have ended when this returns or raises. The output of the processes is added to
     the transcript as it arrives.
@@ -145,7 +146,7 @@ def _caused_by(lost: Sequence[Lost], failure: NodeError) -> NodeError:
     first, *others = lost
     seen = [] if failure.node in {one.node for one in lost} else [f"seen first as: {failure}"]
     said = [first.why, *(f"{one.node}: {one.why}" for one in others), *seen]
-    return NodeError(first.node, "; ".join(said))
+    return LostHostError(first.node, "; ".join(said))
 
 
 def _with_names(message: str, place: Place) -> str:

@@ -123,7 +123,7 @@ async def carry_out(
             failure = NodeError(error.node, _with_names(reasons, place))
             lost = await place.lost()
             await processes.collect_last_records()
-            raise _caused_by(lost, failure) from error
+            raise caused_by(lost, failure) from error
 
 
 async def _in_time(crew: _Crew) -> Evidence:
@@ -138,7 +138,7 @@ async def _in_time(crew: _Crew) -> Evidence:
         raise NodeError(first.node, f"the run did not end within {limit_s:.0f} s") from None
 
 
-def _caused_by(lost: Sequence[Lost], failure: NodeError) -> NodeError:
+def caused_by(lost: Sequence[Lost], failure: NodeError) -> NodeError:
     """The error of a run in which hosts were lost. The failure that was seen first is told too,
     unless it is that of a lost host."""
     if not lost:

@@ -12,7 +12,8 @@ import pytest
 
 from netstudy import wire
 from netstudy.testbed.real.captures import keep
-from netstudy.testbed.real.supervise import ATTEMPTS_MAX, undisturbed
+from netstudy.testbed.real.place import PlaceGoneError
+from netstudy.testbed.real.supervise import ATTEMPTS_MAX, LostRunError, undisturbed
 
 LATE = wire.Check(law="the switch keeps to its times", holds=False, detail="9 of 100 frames late")
 VANISHED = wire.Check(
@@ -83,6 +84,41 @@ def test_a_failed_run_is_not_made_again() -> None:
     failed = record(status="failed")
 
     assert made(attempts([failed]), None) == failed
+
+
+def losing(*attempts: wire.RunRecord | Exception) -> Callable[[], wire.RunRecord]:
+    """Attempts of which some raise an error."""
+    left = iter(attempts)
+
+    def attempt() -> wire.RunRecord:
+        outcome = next(left)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    return attempt
+
+
+LOST = LostRunError(record(status="failed"), "h2: has ended its session")
+
+
+def test_a_run_that_loses_a_host_is_made_again_when_the_host_is_back() -> None:
+    found = made(losing(LOST, record()), None)
+
+    assert (found.status, earlier(found)) == ("ok", (1, "h2: has ended its session"))
+
+
+def test_a_run_whose_host_does_not_come_back_has_failed() -> None:
+    assert made(losing(LOST, PlaceGoneError("h2 is off")), None) == LOST.record
+
+
+def test_a_run_that_loses_a_host_each_time_has_failed() -> None:
+    assert made(losing(*[LOST] * ATTEMPTS_MAX), None) == LOST.record
+
+
+def test_a_place_that_is_gone_before_the_first_attempt_ends_the_plan() -> None:
+    with pytest.raises(PlaceGoneError):
+        made(losing(PlaceGoneError("h2 is off")), None)
 
 
 def captured(

@@ -63,6 +63,8 @@ def main(nonce: str, manner: str = "") -> None:
     if manner == "dead":
         sys.exit("sh: 1: exec: /x/engine-1: Permission denied")
     write("Welcome!\nnetstudy 0000\n\tnot ours")
+    if manner == "unended":
+        sys.stdout.write("$ ")
     write(f"netstudy {nonce}")
     say(**HELLO)  # type: ignore[arg-type]
     if manner == "locked":
@@ -84,6 +86,8 @@ def main(nonce: str, manner: str = "") -> None:
             write("no tab")
         elif rest == "die":
             sys.exit("out of memory")
+        elif rest == "vanish":
+            sys.exit()
         else:
             write(f"{name}\t{rest}")
 

@@ -86,6 +86,7 @@ def test_only_our_own_files_are_removed(tmp_path: Path) -> None:
         (f"Welcome\nnetstudy 00\nnetstudy {NONCE}\n", ("Welcome", "netstudy 00"), ()),
         ("This account is not available.\n", ("This account is not available.",), None),
         ("", (), None),
+        (f"Welcome\n$ netstudy {NONCE}\nx86_64\n", ("Welcome", "$ "), ("x86_64",)),
     ],
 )
 def test_the_output_of_log_in_scripts_is_parted_at_the_nonce(

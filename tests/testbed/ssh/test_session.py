@@ -51,6 +51,27 @@ def test_lines_of_log_in_scripts_are_kept_apart_from_the_session() -> None:
     with_session(act)
 
 
+def test_a_log_in_script_may_leave_its_last_line_unended() -> None:
+    async def act(session: HostSession) -> None:
+        assert session.printed[-1] == "$ "
+        assert session.hello.user == "ns"
+
+    with_session(act, "unended")
+
+
+def test_a_session_that_ends_without_a_word_was_killed() -> None:
+    async def act(session: HostSession) -> None:
+        channel = await session.start("alpha", "agent")
+        await channel.write(b"vanish\n")
+        assert await channel.how_ended() == (
+            "has ended its session; netstudy's process there was killed, or the connection of ssh "
+            "was"
+        )
+        await session.heard_or_over()
+
+    with_session(act)
+
+
 def test_each_command_gets_its_own_answer() -> None:
     async def act(session: HostSession) -> None:
         one, other = await asyncio.gather(session.read(["/a"]), session.read(["/b"]))

@@ -134,8 +134,6 @@ impl<'a> Client<'a> {
         let mut files = Files::open(&task.file.store, task.file.size_bytes, task.data_path)?;
         if sends {
             files.make(FILE_NAME, &random)?;
-        } else {
-            (0..flows.len()).for_each(|flow| files.is_made(&sink_name(flow)));
         }
         let clock = Clock::new();
         let limit_ms = plan.silence_limit_ms;
@@ -320,7 +318,7 @@ impl<'a> Client<'a> {
         let way = if file.direction == Direction::Put {
             Way::Out(self.files.source(FILE_NAME).map_err(trouble)?)
         } else {
-            let sink: Sink = self.files.sink(&sink_name(flow)).map_err(trouble)?;
+            let sink: Sink = self.files.passing_sink().map_err(trouble)?;
             Way::In { sink, verify: file.verify, most: file.size_bytes, whole: None }
         };
         let tally = Arc::clone(&own.tally);
@@ -578,11 +576,6 @@ impl Flow {
         let before = self.failed.as_ref().map(|(before, _)| format!(" ({before})"));
         Failure::Run(format!("server {}: {why}{}", self.server, before.unwrap_or_default()))
     }
-}
-
-/// The name of the file that a flow receives.
-fn sink_name(flow: usize) -> String {
-    format!("received-{flow}-{}", std::process::id())
 }
 
 fn login(login: Option<&FtpLogin>, agent: &Agent<'_>, peer_number: u32) -> Login {

@@ -1,18 +1,18 @@
 //! Files of a run: sources of the data to send, and sinks for the data received.
 
-use std::collections::BTreeSet;
-use std::fs::{self, File, OpenOptions};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File};
 use std::io::{self, Read, Write};
-use std::os::fd::AsFd;
-use std::path::{Path, PathBuf};
+use std::os::fd::{AsFd, AsRawFd};
 use std::sync::Arc;
 
 use netstudy_records::{DataPath, FilePlace, FileStore};
 use netstudy_workload::ftp::FileTrouble;
 use nix::errno::Errno;
-use nix::fcntl::{OFlag, OpenHow, PosixFadviseAdvice, ResolveFlag, openat2, posix_fadvise};
+use nix::fcntl::{OFlag, OpenHow, PosixFadviseAdvice, ResolveFlag, openat, openat2, posix_fadvise};
 use nix::sys::stat::Mode;
 use nix::sys::statfs::{TMPFS_MAGIC, fstatfs};
+use nix::unistd::{UnlinkatFlags, unlinkat};
 
 use crate::failure::Failure;
 use crate::pattern::Cursor;
@@ -65,8 +65,10 @@ pub(super) struct Files {
     /// The folder, opened once; none: data are generated and discarded in memory.
     folder: Option<Arc<File>>,
     data_path: DataPath,
-    /// The files that this agent created; they are deleted when the agent ends.
-    made: Vec<PathBuf>,
+    /// The files that this agent has filled, by the names under which it serves them.
+    made: BTreeMap<String, File>,
+    /// Number of files that this agent has created.
+    created: u64,
 }
 
 impl Files {
@@ -83,27 +85,26 @@ impl Files {
             check_place(&opened, path, *place)?;
             folder = Some(Arc::new(opened));
         }
-        Ok(Self { store: store.clone(), size_bytes, folder, data_path, made: Vec::new() })
+        Ok(Self {
+            store: store.clone(),
+            size_bytes,
+            folder,
+            data_path,
+            made: BTreeMap::new(),
+            created: 0,
+        })
     }
 
-    /// Creates the file to send, filled with the pattern.
+    /// Creates a file to send, filled with the pattern.
     pub(super) fn make(&mut self, name: &str, random: &[u8]) -> Result<(), Failure> {
         let FileStore::Folder { folder, place, .. } = &self.store else { return Ok(()) };
-        let path = Path::new(folder).join(name);
-        let failed = format!("making the file {}", path.display());
-        fill(&path, self.size_bytes, random, *place).map_err(Failure::run(failed))?;
-        self.made.push(path);
+        let (failed, place) = (format!("making a file in {folder}"), *place);
+        let file = self.unnamed().and_then(|mut file| {
+            fill(&mut file, self.size_bytes, random, place)?;
+            Ok(file)
+        });
+        self.made.insert(name.to_owned(), file.map_err(Failure::run(failed))?);
         Ok(())
-    }
-
-    /// Notes that the agent has created this file and must delete it when it ends.
-    pub(super) fn is_made(&mut self, name: &str) {
-        if let FileStore::Folder { folder, .. } = &self.store {
-            let path = Path::new(folder).join(name);
-            if !self.made.contains(&path) {
-                self.made.push(path);
-            }
-        }
     }
 
     /// The size of a file; none: no file of this name is served.
@@ -121,8 +122,11 @@ impl Files {
             let made = Source::Made { bytes: self.size_bytes };
             return is_it.then_some(made).ok_or(FileTrouble::NotServed);
         };
-        // O_NONBLOCK: opening a named pipe must not wait for its other end.
-        let file = self.beneath(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK)?;
+        let file = match self.made.get(path) {
+            Some(made) => again(made).map_err(|error| local(&error))?,
+            // O_NONBLOCK: opening a named pipe must not wait for its other end.
+            None => self.beneath(path, OFlag::O_RDONLY | OFlag::O_NONBLOCK)?,
+        };
         let about = file.metadata().map_err(|error| local(&error))?;
         if !about.is_file() {
             return Err(FileTrouble::NotServed);
@@ -131,12 +135,40 @@ impl Files {
         Ok(Source::File { file, bytes: about.len(), path: self.data_path, is_cold })
     }
 
-    /// Opens a file to receive into.
+    /// Creates a file to receive into, which goes with its last descriptor.
+    pub(super) fn passing_sink(&mut self) -> Result<Sink, FileTrouble> {
+        let FileStore::Folder { synced, .. } = &self.store else { return Ok(Sink::Nothing) };
+        let is_synced = *synced;
+        let file = self.unnamed().map_err(|error| local(&error))?;
+        Ok(Sink::File { file, is_synced })
+    }
+
+    /// Opens a file to receive into, which stays in the folder.
     pub(super) fn sink(&self, path: &str) -> Result<Sink, FileTrouble> {
         let FileStore::Folder { synced, .. } = &self.store else { return Ok(Sink::Nothing) };
         let flags = OFlag::O_WRONLY | OFlag::O_CREAT | OFlag::O_TRUNC | OFlag::O_NONBLOCK;
         let file = self.beneath(path, flags)?;
         Ok(Sink::File { file, is_synced: *synced })
+    }
+
+    /// Creates a file in the folder and takes its name away, so that the kernel deletes it however
+    /// this process ends. `O_TMPFILE` would not work on every file system.
+    fn unnamed(&mut self) -> io::Result<File> {
+        let folder = self.folder.as_ref().expect("a folder is open");
+        let flags = OFlag::O_RDWR | OFlag::O_CREAT | OFlag::O_EXCL | OFlag::O_CLOEXEC;
+        loop {
+            self.created += 1;
+            let name = format!(".netstudy-{}-{}", std::process::id(), self.created);
+            match openat(folder.as_fd(), name.as_str(), flags, Mode::S_IRUSR | Mode::S_IWUSR) {
+                // A process in another pid namespace may have the same number.
+                Err(Errno::EEXIST) => {}
+                Err(error) => return Err(error.into()),
+                Ok(file) => {
+                    unlinkat(folder.as_fd(), name.as_str(), UnlinkatFlags::NoRemoveDir)?;
+                    return Ok(file.into());
+                }
+            }
+        }
     }
 
     /// Opens a path in the folder. The kernel refuses symbolic links and paths that lead out of the folder.
@@ -158,15 +190,6 @@ impl Files {
             }
             _ => FileTrouble::NotServed,
         })
-    }
-}
-
-/// Deletes the files that were created for the run.
-impl Drop for Files {
-    fn drop(&mut self) {
-        for path in &self.made {
-            let _ = fs::remove_file(path);
-        }
     }
 }
 
@@ -199,8 +222,7 @@ fn check_place(folder: &File, path: &str, place: FilePlace) -> Result<(), Failur
 
 /// Fills a file with the pattern and writes it to the disk. Leaves the file in the page cache,
 /// unless the plan wants transfers to read it from the disk.
-fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).create(true).truncate(true).open(path)?;
+fn fill(file: &mut File, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<()> {
     let mut cursor = Cursor::default();
     while cursor.passed() < bytes {
         let piece = &random[cursor.piece(bytes - cursor.passed())];
@@ -210,9 +232,14 @@ fn fill(path: &Path, bytes: u64, random: &[u8], place: FilePlace) -> io::Result<
     file.sync_all()?;
     match place {
         FilePlace::Ram => Ok(()),
-        FilePlace::Disk => cool(&file),
-        FilePlace::Cache => prime(path),
+        FilePlace::Disk => cool(file),
+        FilePlace::Cache => read_all(again(file)?),
     }
+}
+
+/// Opens a file a second time, for reading from its beginning. It needs no name for that.
+fn again(file: &File) -> io::Result<File> {
+    File::open(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 /// Reads all files that this process has mapped (program and libraries) into the page cache.
@@ -225,14 +252,13 @@ pub(super) fn prime_program() -> Result<(), Failure> {
     let names = maps.lines().filter_map(|line| line.find('/').map(|start| &line[start..]));
     for name in names.collect::<BTreeSet<_>>() {
         // Reading fails if the file has been replaced since the program started.
-        let _ = prime(Path::new(name));
+        let _ = File::open(name).and_then(read_all);
     }
     Ok(())
 }
 
 /// Reads a file once.
-fn prime(path: &Path) -> io::Result<()> {
-    let mut file = File::open(path)?;
+fn read_all(mut file: File) -> io::Result<()> {
     let mut block = vec![0; BLOCK_BYTES as usize];
     while file.read(&mut block)? > 0 {}
     Ok(())
@@ -241,6 +267,7 @@ fn prime(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::symlink;
+    use std::path::{Path, PathBuf};
 
     use super::*;
     use crate::pattern::random_bytes;
@@ -261,18 +288,40 @@ mod tests {
         Files::open(&store, 300_000, DataPath::Copying).expect("it is there")
     }
 
+    fn content(source: Source) -> Vec<u8> {
+        let Source::File { mut file, .. } = source else { panic!("{source:?}") };
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).expect("it can be read");
+        bytes
+    }
+
     #[test]
-    fn a_file_that_was_made_has_the_pattern_and_goes_with_its_agent() {
+    fn a_file_that_was_made_has_the_pattern_and_no_name_in_the_folder() {
         let path = folder("made");
         let random = random_bytes();
         let mut files = files(&path, false);
         files.make("data", &random).expect("there is room");
-        let bytes = fs::read(path.join("served/data")).expect("it is there");
-        assert_eq!(bytes.len(), 300_000);
-        assert_eq!(Cursor::default().verify(&random, &bytes), Ok(()));
+        for _ in ["once", "again"] {
+            let bytes = content(files.source("data").expect("it is served"));
+            assert_eq!(bytes.len(), 300_000);
+            assert_eq!(Cursor::default().verify(&random, &bytes), Ok(()));
+        }
         assert_eq!(files.size("data"), Some(300_000));
+        assert!(matches!(files.passing_sink(), Ok(Sink::File { .. })));
+        assert_eq!(fs::read_dir(path.join("served")).expect("it is there").count(), 0);
+        fs::remove_dir_all(path).expect("it is ours");
+    }
+
+    #[test]
+    fn a_file_of_the_user_with_the_same_name_stays_as_it_is() {
+        let path = folder("same");
+        let of_user = path.join("served/data");
+        fs::write(&of_user, "precious").expect("there is room");
+        let mut files = files(&path, false);
+        files.make("data", &random_bytes()).expect("there is room");
+        assert_eq!(content(files.source("data").expect("it is served")).len(), 300_000);
         drop(files);
-        assert!(!path.join("served/data").exists());
+        assert_eq!(fs::read(&of_user).expect("it is there"), b"precious");
         fs::remove_dir_all(path).expect("it is ours");
     }
 

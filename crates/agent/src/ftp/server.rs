@@ -406,18 +406,22 @@ impl<'a> Server<'a> {
         let file = &self.task.file;
         let way = match (receives, file.direction) {
             (true, Direction::Get) => Err(FileTrouble::NotTaken),
-            (true, _) => self.files.sink(&path).map(|sink| Way::In {
-                sink,
-                verify: file.verify,
-                most: if file.verify { file.size_bytes } else { u64::MAX },
-                whole: file.verify.then_some(file.size_bytes),
-            }),
+            (true, _) => {
+                // Only a client that is no agent of the run wants to find its file again.
+                let sink = match &file.login {
+                    Some(_) => self.files.sink(&path),
+                    None => self.files.passing_sink(),
+                };
+                sink.map(|sink| Way::In {
+                    sink,
+                    verify: file.verify,
+                    most: if file.verify { file.size_bytes } else { u64::MAX },
+                    whole: file.verify.then_some(file.size_bytes),
+                })
+            }
             (false, _) => self.files.source(&path).map(Way::Out),
         };
         let reply = session.machine.opened(way.as_ref().err());
-        if file.login.is_none() && matches!(way, Ok(Way::In { .. })) {
-            self.files.is_made(&path);
-        }
         if let Ok(way) = way {
             session.is_carrying = true;
             let tally = Arc::clone(&self.rows[row].tally);

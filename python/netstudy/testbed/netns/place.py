@@ -26,7 +26,7 @@ from netstudy.testbed.netns.watch import NamespaceWatch
 from netstudy.testbed.real import snmp_wire
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.clocks import Clocks
-from netstudy.testbed.real.place import EndpointAddress, Program, RunSwitch, SnmpAgent
+from netstudy.testbed.real.place import EndpointAddress, Lost, Program, RunSwitch, SnmpAgent
 from netstudy.testbed.real.processes import NodeProcess, RecordT, RunProcesses, local_channel
 from netstudy.testbed.real.wire import SocketOptions
 from netstudy.wire_model import Wire
@@ -90,6 +90,10 @@ class NamespacePlace:
 
     async def compare_clocks(self) -> None:
         """See Place.compare_clocks: there is one."""
+
+    async def lost(self) -> Sequence[Lost]:
+        """See Place.lost: none, since hosts are processes of this machine."""
+        return ()
 
     @property
     def cpus(self) -> Mapping[str, float]:

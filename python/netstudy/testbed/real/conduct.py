@@ -18,9 +18,10 @@ from netstudy.testbed.real.agent_specs import AgentSpec
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.evidence import AgentEvidence, Evidence
 from netstudy.testbed.real.phases import Carried, Happened, Paused, phase_times
-from netstudy.testbed.real.place import Place, RunSwitch, Watched
+from netstudy.testbed.real.place import Lost, Place, RunSwitch, Watched
 from netstudy.testbed.real.polling import Poller, pollings
 from netstudy.testbed.real.processes import (
+    LostHostError,
     NodeError,
     NodeProcess,
     Process,
@@ -88,8 +89,8 @@ class _Crew:
 async def carry_out(
     setting: Setting, transcript: Transcript, on_progress: OnProgress | None = None
 ) -> Evidence:
-    """Execute the run in its place. Raises NodeError when a process fails, and TestbedError when
-    the place cannot be made ready.
+    """Execute the run in its place. Raises NodeError when a process fails, LostHostError when a
+    host is lost, and TestbedError when the place cannot be made ready.
 
     All processes have ended when this returns or raises. The output of the processes is added to
     the transcript as it arrives.
@@ -119,8 +120,10 @@ async def carry_out(
             return await _in_time(crew)
         except NodeError as error:
             reasons = "; ".join([error.message, *processes.stopped_by_signals()])
+            failure = NodeError(error.node, _with_names(reasons, place))
+            lost = await place.lost()
             await processes.collect_last_records()
-            raise NodeError(error.node, _with_names(reasons, place)) from error
+            raise caused_by(lost, failure) from error
 
 
 async def _in_time(crew: _Crew) -> Evidence:
@@ -133,6 +136,17 @@ async def _in_time(crew: _Crew) -> Evidence:
     except TimeoutError:
         first = next(iter(crew.clients.values()))
         raise NodeError(first.node, f"the run did not end within {limit_s:.0f} s") from None
+
+
+def caused_by(lost: Sequence[Lost], failure: NodeError) -> NodeError:
+    """The error of a run in which hosts were lost. The failure that was seen first is told too,
+    unless it is that of a lost host."""
+    if not lost:
+        return failure
+    first, *others = lost
+    seen = [] if failure.node in {one.node for one in lost} else [f"seen first as: {failure}"]
+    said = [first.why, *(f"{one.node}: {one.why}" for one in others), *seen]
+    return LostHostError(first.node, "; ".join(said))
 
 
 def _with_names(message: str, place: Place) -> str:

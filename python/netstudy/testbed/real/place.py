@@ -101,6 +101,15 @@ class NoSwitch:
         return KernelSwitch({})
 
 
+@dataclass(frozen=True)
+class Lost:
+    """A host that takes part in the run no more."""
+
+    node: str
+    why: str
+    """A clause without the node's name."""
+
+
 class Place(Protocol):
     """The hosts of a run."""
 
@@ -202,6 +211,11 @@ class Place(Protocol):
     ) -> NodeProcess[RecordT]:
         """Start a program of the engine on a host or zone, as the process `name` of the run. Raises
         NodeError."""
+        ...
+
+    async def lost(self) -> Sequence[Lost]:
+        """The hosts that are lost, after a failure: the processes of others may be the first to
+        report it."""
         ...
 
     async def switch(self, processes: RunProcesses, time_limit_ms: int) -> RunSwitch:

@@ -59,6 +59,10 @@ class NodeError(Exception):
         self.message = message
 
 
+class LostHostError(NodeError):
+    """A run has lost a host, which may come back."""
+
+
 @dataclass
 class NodeProcess(Generic[RecordT]):
     """A running process of the engine; `close` ends it in any case."""

@@ -20,7 +20,7 @@ from netstudy.testbed.real.captures import keep, keep_recordings, set_aside
 from netstudy.testbed.real.clocks import NoBoundError
 from netstudy.testbed.real.conduct import OnProgress, carry_out
 from netstudy.testbed.real.place import Place, PlaceGoneError
-from netstudy.testbed.real.processes import NodeError, Transcript
+from netstudy.testbed.real.processes import LostHostError, NodeError, Transcript
 from netstudy.testbed.real.progress import Progress
 from netstudy.testbed.real.setting import Setting
 from netstudy.wire_model import Wire
@@ -29,6 +29,16 @@ _DISTURBED = "disturbed"
 """Suffix, followed by a number, in the name of the capture of a discarded attempt."""
 ATTEMPTS_MAX = 3
 """A run is attempted at most this often; interference in every attempt is not by chance."""
+
+
+class LostRunError(Exception):
+    """An attempt has lost a host; has the record of the failed run."""
+
+    def __init__(self, record: wire.RunRecord, cause: str) -> None:
+        """`cause` is for the record of the next attempt."""
+        super().__init__(cause)
+        self.record = record
+        self.cause = cause
 
 
 async def supervise(
@@ -53,16 +63,26 @@ def _tell(progress: Progress, runs_done: int, under_way: wire.RunUnderWay) -> No
 async def undisturbed(
     attempt: Callable[[], Awaitable[wire.RunRecord]], capture: Path | None
 ) -> wire.RunRecord:
-    """The record of the first attempt without interference; if every attempt had interference, that
-    of the last one.
+    """The record of the first attempt without interference and with all hosts; if there is none,
+    that of the last attempt. An attempt may raise LostRunError; if then the host does not come
+    back, the record is that of the failed run.
 
-    The record gives the number of earlier attempts and the interference in each. The captures of
+    The record gives the number of earlier attempts and the cause of each. The captures of
     earlier attempts are kept next to that of the attempt that counts.
     """
     causes: list[str] = []
+    failed: wire.RunRecord | None = None
     while True:
-        record = await attempt()
-        cause = interference(record)
+        try:
+            record = await attempt()
+            cause = interference(record)
+        except LostRunError as lost:
+            failed = record = lost.record
+            cause = lost.cause
+        except PlaceGoneError:
+            if failed is None:
+                raise
+            return failed
         if cause is None or len(causes) == ATTEMPTS_MAX - 1:
             break
         causes.append(cause)
@@ -90,9 +110,21 @@ def _capture(captures: Path, run: wire.Run) -> Path:
 async def _record(
     setting: Setting, captures: Path | None, on_progress: OnProgress
 ) -> wire.RunRecord:
-    """The record of one attempt. A failed run has a record with its error."""
+    """The record of one attempt. A failed run has a record with its error. Raises LostRunError,
+    and PlaceGoneError."""
     transcript: Transcript = {}
-    record = await _carried_out(setting, captures, transcript, on_progress)
+    try:
+        record = await _carried_out(setting, captures, transcript, on_progress)
+    except LostHostError as lost:
+        failed = failed_record(setting.run, str(lost))
+        raise LostRunError(_kept(failed, setting, captures, transcript), str(lost)) from lost
+    return _kept(record, setting, captures, transcript)
+
+
+def _kept(
+    record: wire.RunRecord, setting: Setting, captures: Path | None, transcript: Transcript
+) -> wire.RunRecord:
+    """Keeps the output of the run's processes. Returns the record, which says where it is."""
     if captures is None or not transcript:
         return record
     path = _capture(captures, setting.run)
@@ -106,13 +138,13 @@ async def _carried_out(
     setting: Setting, captures: Path | None, transcript: Transcript, on_progress: OnProgress
 ) -> wire.RunRecord:
     """Executes the run. `transcript` is filled during the run, so that it is available even if the
-    run fails."""
+    run fails. Raises LostHostError and PlaceGoneError."""
     run = setting.run
     try:
         evidence = await carry_out(setting, transcript, on_progress)
         if captures is not None:
             keep_recordings(captures, run.id, evidence.recordings)
-    except PlaceGoneError:
+    except (PlaceGoneError, LostHostError):
         raise
     except (NodeError, NetstudyError, NoBoundError) as error:
         return failed_record(run, str(error))

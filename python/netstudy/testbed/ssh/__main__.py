@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import signal
 import sys
+from collections.abc import Coroutine
+from contextlib import suppress
 from pathlib import Path
 
 from netstudy.errors import NetstudyError, TestbedError
@@ -21,11 +25,32 @@ def main() -> int:
     asked = parser.parse_args()
     try:
         inventory = parse_inventory(asked.inventory, asked.file)
-        asyncio.run(supervise(inventory, asked.file, asked.captures))
+        work = supervise(inventory, asked.file, asked.captures)
+        is_done = asyncio.run(_unless_asked_to_end(work))
     except NetstudyError as error:
         print(error, file=sys.stderr)
         return TestbedError.exit_code  # plan and inventory were already checked
+    if not is_done:  # end as a process that does not handle the signal
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
     return 0
+
+
+async def _unless_asked_to_end(work: Coroutine[None, None, None]) -> bool:
+    """Do the work. SIGTERM stops it, so that its sessions end and its folders are removed; then
+    this is False."""
+    task = asyncio.ensure_future(work)
+    asked = False
+
+    def end() -> None:
+        nonlocal asked
+        asked = True
+        task.cancel()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, end)
+    with suppress(asyncio.CancelledError):
+        await task
+    return not asked
 
 
 if __name__ == "__main__":

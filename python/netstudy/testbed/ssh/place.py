@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -18,12 +19,20 @@ from netstudy.testbed.real.allowance import Allowance
 from netstudy.testbed.real.application import RunApplication
 from netstudy.testbed.real.clocks import Clocks, HostClock, Ping
 from netstudy.testbed.real.kernel_tcp import KernelRelease, control_name
-from netstudy.testbed.real.place import EndpointAddress, NoSwitch, Program, SnmpAgent, Watched
+from netstudy.testbed.real.place import (
+    EndpointAddress,
+    Lost,
+    NoSwitch,
+    Program,
+    SnmpAgent,
+    Watched,
+)
 from netstudy.testbed.real.processes import NodeError, NodeProcess, RecordT, RunProcesses
 from netstudy.testbed.real.wire import SocketOptions
 from netstudy.testbed.ssh.assignment import Assignment, assign
 from netstudy.testbed.ssh.departures import HostKernel, departures
 from netstudy.testbed.ssh.pool import HostPool, Member
+from netstudy.testbed.ssh.session import without_name
 from netstudy.wire_model import Wire
 
 _PINGS: Final = 10
@@ -214,6 +223,13 @@ class HostsPlace:
             _fail(name, error)
         return await processes.start(name, channel, plan, adapter)
 
+    async def lost(self) -> Sequence[Lost]:
+        """See Place.lost. A host that says nothing is waited for until its lease is over."""
+        sessions = {node: self._members[host].session for node, host in self.assigned.hosts.items()}
+        await asyncio.gather(*(one.heard_or_over() for one in sessions.values()))
+        found = {node: one.why_over for node, one in sessions.items() if one.why_over}
+        return [Lost(node, without_name(node, why)) for node, why in found.items()]
+
     async def switch(self, processes: RunProcesses, time_limit_ms: int) -> NoSwitch:  # noqa: ARG002
         """See Place.switch: the user's switches are not read."""
         return NoSwitch()
@@ -232,4 +248,4 @@ class HostsPlace:
 
 
 def _fail(name: str, error: TestbedError) -> NoReturn:
-    raise NodeError(name, str(error)) from error
+    raise NodeError(name, without_name(name, str(error))) from error

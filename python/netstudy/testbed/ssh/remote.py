@@ -93,7 +93,9 @@ def after_nonce(out: bytes, nonce: str) -> Said:
 
 
 def _parted(lines: Sequence[str], begin: str) -> Said:
-    if begin not in lines:
-        return Said(tuple(lines), None)
-    at = lines.index(begin)
-    return Said(tuple(lines[:at]), tuple(lines[at + 1 :]))
+    for at, line in enumerate(lines):
+        if line.endswith(begin):
+            # The last line of a log-in script may have no line feed.
+            unended = line.removesuffix(begin)
+            return Said((*lines[:at], *([unended] if unended else ())), tuple(lines[at + 1 :]))
+    return Said(tuple(lines), None)

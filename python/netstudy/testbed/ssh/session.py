@@ -33,10 +33,12 @@ START_S: Final = 20.0
 GRACE_S: Final = 2.0
 """How long a child or the host's process may take to end after its input was closed."""
 _BEAT_S: Final = 1.0
+_LOOK_S: Final = 0.1
 _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 _NS: Final = 10**9
 _SHOWN_BYTES: Final = 80
 _ERROR_LINES: Final = 3
+_NO_ERRORS: Final = "netstudy's process there was killed, or the connection of ssh was"
 _OF_COMMAND: Final = re.compile(r"(?:listen|interfaces) (\d+): (.*)", re.DOTALL)
 """The message of an error that is about a command with a number."""
 
@@ -88,7 +90,7 @@ class HostChannel:
         """Wait until the child has ended. Says how, with the last lines of its standard error."""
         await self.over.wait()
         if self.ended is None:
-            return self.session.why_over
+            return without_name(self.name, self.session.why_over)
         if self.ended.signal is not None:
             how = f"was killed by signal {self.ended.signal}"
         else:
@@ -262,6 +264,13 @@ class HostSession:
         if self.why_over:
             raise HostLostError(self.why_over)
 
+    async def heard_or_over(self) -> None:
+        """Wait until the host says something or the session is over; it answers `alive` each
+        second."""
+        since_ns = time.monotonic_ns()
+        while not self.why_over and self._heard_ns < since_ns:
+            await asyncio.sleep(_LOOK_S)
+
     # Answers.
 
     async def _ask(
@@ -333,7 +342,8 @@ class HostSession:
                 self._pass_on(name.decode("utf-8", "replace"), rest)
             else:
                 self._own(rest, received_ns)
-        self._over("; ".join([f"{self.host} has ended its session", *await self._last_errors()]))
+        said = await self._last_errors() or [_NO_ERRORS]
+        self._over("; ".join([f"{self.host} has ended its session", *said]))
 
     async def _last_errors(self) -> list[str]:
         """The last lines of ssh and of the host's process on their standard error."""
@@ -472,10 +482,13 @@ async def _greeted(
     begin = f"{remote.BEGIN} {nonce}\n".encode()
     try:
         async with asyncio.timeout(START_S):
-            while (line := await process.stdout.readline()) != begin:
+            # The last line of a log-in script may have no line feed.
+            while not (line := await process.stdout.readline()).endswith(begin):
                 if not line:
                     raise TestbedError(why_not(await errors.done()))
                 printed.append(line.decode("utf-8", "replace").rstrip("\n"))
+            if unended := line.removesuffix(begin):
+                printed.append(unended.decode("utf-8", "replace"))
             hello = _first(host, await process.stdout.readline(), hw.HelloRecord)
             # A host that is in use says so next; a free one answers.
             assert process.stdin is not None
@@ -509,6 +522,11 @@ def in_use(host: str, record: hw.LockedRecord) -> str:
     user = "" if record.uid is None else f" (uid {record.uid})"
     since = "" if record.since is None else f" since {record.since}"
     return f"{host} is in use by {process}{user}{since}; wait until it has ended"
+
+
+def without_name(name: str, message: str) -> str:
+    """A message without the name that it begins with, where another one puts it first."""
+    return message.removeprefix(f"{name}: ").removeprefix(f"{name} ")
 
 
 def _own_line(command: Wire) -> bytes:

@@ -25,8 +25,8 @@ _LOCKED_S: Final = 60
 
 @contextmanager
 def disk_of_lab() -> Iterator[Path]:
-    """A private folder on the disk of this machine's /var/tmp, removed at the end. Removes those of
-    labs that were killed too."""
+    """A private folder on the disk of this machine's /var/tmp, removed at the end. Folders of
+    killed labs are removed too."""
     _remove_forgotten()
     folder = Path(mkdtemp(prefix=_PREFIX, dir=DISK))
     # Hosts' users have to pass.

@@ -39,11 +39,13 @@ PidFile none
 PrintMotd no
 PrintLastLog no
 MaxStartups 100:30:200
+LogLevel VERBOSE
 MaxSessions {sessions}
 Subsystem sftp internal-sftp
 """
 """One address, so that nothing listens in the test network. StrictModes would refuse folders of
-another user than root and the one who logs in, such as those above the lab's."""
+another user than root and the one who logs in, such as those above the lab's. LogLevel VERBOSE logs
+each session."""
 
 
 @dataclass

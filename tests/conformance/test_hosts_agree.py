@@ -30,7 +30,7 @@ OPTIONS = ["--set=workload.incast.iterations=20", "--scale=1/5"]
 
 
 def median_ms(record: dict[str, Any]) -> float:
-    return statistics.median(record["samples"]["iteration"]["completion_ns"]) / 1e6
+    return float(statistics.median(record["samples"]["iteration"]["completion_ns"])) / 1e6
 
 
 def runs(text: str) -> list[dict[str, Any]]:

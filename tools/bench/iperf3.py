@@ -39,6 +39,7 @@ from tools.bench.transfers import OURS, THEIRS, Cell, Comparison, Transfer, json
 
 CLIENT = IPv4Address("10.77.0.1")
 SERVER = IPv4Address("10.77.0.2")
+CONGESTION_CONTROL = "cubic"
 TIME_LIMIT_S = 120
 TOKEN = "00" * 16  # need not be secret, since the sandbox is connected to no other network
 
@@ -185,7 +186,7 @@ def namespaces(on: Ends) -> Pair:
     return Pair(
         Side(CLIENT, engine, partial(Process, "client", on.sender)),
         Side(SERVER, engine, partial(Process, "server", on.receiver)),
-        "cubic",
+        CONGESTION_CONTROL,
     )
 
 
@@ -306,7 +307,7 @@ def manner(rounds: int, gigabytes: float, on: Ends) -> str:
     return (
         f"Measured on {machine['cores']} CPUs ({machine['cpu']}, {machine['kernel']}), the "
         f"sender on {apart if on.sender != on.receiver else 'the CPU of the receiver'} with "
-        f"either program. {in_turns(rounds, gigabytes, 'cubic')}"
+        f"either program. {in_turns(rounds, gigabytes, CONGESTION_CONTROL)}"
     )
 
 

@@ -1530,6 +1530,9 @@ class Edge(Wire):
 MEASURE_START: Final = "measure-start"
 MEASURE_END: Final = "measure-end"
 """The edges of the measuring phase."""
+OTHERS_CPU: Final = "CPU time of others"
+"""Begins the name of a limit, which ends with the machine in brackets: CPU time of programs that
+are not the run's, as a share of the time of all CPUs of the machine."""
 MAXIMA: Final = ("queue_bytes_max",)
 """Readings that are the largest value so far instead of a count."""
 

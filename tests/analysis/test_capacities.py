@@ -44,6 +44,17 @@ def test_the_busiest_cpu_is_the_largest_share_of_one_cpu() -> None:
     assert value(machine, "machine.busiest_cpu_pct") == pytest.approx(50)
 
 
+def test_a_cpu_is_busy_between_the_readings_also_when_nothing_is_in_flight() -> None:
+    """Nothing is in flight in the last half second of four between the readings."""
+    counters = {"client": {**busy(2.0), "host_cpu_ns": (0, 700_000_000)}}
+    found = counted(counters, nodes=known(2))
+    first, last = found.edges
+    late = {"at_ns": first.at_ns + 4 * SECOND_NS, "quiet_ns": first.at_ns + 3_500_000_000}
+    record = found.model_copy(update={"edges": (first, last.model_copy(update=late))})
+    assert value(record, "client.busiest_cpu_pct") == pytest.approx(50)
+    assert value(record, "client.cpu_pct") == pytest.approx(10)
+
+
 def test_the_only_cpu_of_a_host_is_its_busiest_one_and_of_several_it_is_not_known() -> None:
     counters = {"client": {"host_cpu_ns": (0, 1_500_000_000)}}
     assert value(counted(counters, nodes=known(1)), "client.busiest_cpu_pct") == pytest.approx(75)

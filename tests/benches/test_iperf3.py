@@ -14,6 +14,8 @@ from rich.console import Console
 
 from netstudy.testbed.netns.testbed import Netns
 from tests.skips import needs_programs, or_skip
+from tests.testbed.conftest import user_named
+from tests.tools.lab import result
 from tools.bench.iperf3 import cells, ends, staying_on
 from tools.bench.transfers import (
     BEGIN,
@@ -133,3 +135,17 @@ def test_small_transfers_are_measured_in_a_sandbox() -> None:
     for figure in figures.values():
         assert figure["gbps"].keys() == figure["cpu_ns_a_byte"].keys() == {"agent", "iperf3"}
         assert min(figure["gbps"].values()) > 0
+
+
+@pytest.mark.engine
+@pytest.mark.slow
+@needs_programs("iperf3", "ssh", "sshd", "ip")
+def test_small_transfers_are_measured_between_two_hosts_of_a_lab() -> None:
+    user = user_named("root")
+    program = [user.python, "-m", "tools.bench.iperf3_hosts", "/run/lab/hosts.yaml"]
+    done = result(user, "2", "--", *program, "--rounds=1", "--gigabytes=0.02")
+
+    assert done.returncode == 0, done.stderr
+    rows = [line.split("│")[1:] for line in done.stdout.splitlines() if line.startswith("│")]
+    assert [row[0].strip() for row in rows] == ["1", "4"]
+    assert all(float(row[column].split()[0]) > 0 for row in rows for column in (1, 2))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.errors import TestbedError
+from netstudy.errors import StudyError, TestbedError
 from netstudy.testbed.netns.kernel import kernel
 from tests.skips import needs_programs
 from tests.testbed.conftest import CHECKOUT, User, user_named
@@ -407,10 +407,40 @@ class TestNetworkOfAStudy:
             assert lab.fetch("client", "10.77.0.2")
 
     def test_a_run_with_instruments_reaches_the_first_process_as_it_is(self) -> None:
-        run = run_with(Choice(CHECKOUT / "studies/gigabit", variant="netns"), 3)
+        run = run_with(Choice(CHECKOUT / "studies/gigabit", variant="netns"), 3).run
         assert run.instruments
-        asked = Asked(3, ("true",), "/", (0, 0), False, {}, 1000, 256, (), run)
+        asked = Asked(3, ("true",), "/", (0, 0), False, {}, 1000, 256, (), run, "/tmp")
         assert ASKED.validate_json(ASKED.dump_json(asked, by_alias=True)) == asked
+
+    @pytest.mark.parametrize(("only", "hosts"), [((), 12), (("clients=1..4",), 6)])
+    def test_a_factor_grows_up_to_the_hosts_of_the_lab(
+        self, only: tuple[str, ...], hosts: int
+    ) -> None:
+        run = run_with(Choice(CHECKOUT / "studies/gigabit", only), hosts).run
+        assert run.treatment["clients"] == hosts - 2  # server and monitor
+        too_many = Choice(CHECKOUT / "studies/gigabit", only)
+        with pytest.raises(StudyError, match=f"has {hosts + 1} hosts; .* 3, 4, 5, 6"):
+            run_with(too_many, hosts + 1)
+
+    def test_hosts_have_folders_on_a_disk_and_on_a_ram_disk(self, root: User) -> None:
+        left = set(Path("/var/tmp").glob("netstudy-lab-*"))
+        with lab_of(root, "3", "--network=studies/gigabit") as lab:
+            found = lab.run("cat $NETSTUDY_LAB/hosts.yaml").output
+            assert (
+                "client: {ssh: client, address: 10.77.0.2, rate: 50 Mbit/s, files: /var/tmp}"
+                in found
+            )
+            said = lab.said(
+                "client", "touch /var/tmp/a /tmp/b; stat -f -c %T /var/tmp /tmp"
+            ).split()
+            assert said[0] != "tmpfs"
+            assert said[1] == "tmpfs"
+            assert lab.said("server", "ls /var/tmp /tmp").split() == ["/tmp:", "/var/tmp:"]
+        assert set(Path("/var/tmp").glob("netstudy-lab-*")) <= left
+
+    def test_files_on_ram_disks_are_in_a_folder_that_is_one(self) -> None:
+        assert run_with(Choice(CHECKOUT / "studies/zones"), 2).files == "/tmp"
+        assert run_with(Choice(CHECKOUT / "studies/incast"), 2).files is None
 
     def test_zones_are_addresses_also_with_a_stack_of_their_own(self, root: User) -> None:
         options = ("--network=studies/zones", "--variant=netns", "--only=stack=own", "--tuned")
@@ -421,7 +451,7 @@ class TestNetworkOfAStudy:
                 "zone1: {device: eth0, address: 10.77.0.3, rate: 100 Mbit/s}, "
                 "zone2: {device: eth0, address: 10.77.0.4, rate: 100 Mbit/s}, "
                 "ce3: {device: eth1, address: 10.77.0.2, rate: 100 Mbit/s}, "
-                "zone3: {device: eth1, address: 10.77.0.5, rate: 100 Mbit/s}}}\n"
+                "zone3: {device: eth1, address: 10.77.0.5, rate: 100 Mbit/s}}, files: /tmp}\n"
             ) in lab.run("cat $NETSTUDY_LAB/hosts.yaml").output
             assert "rto_min lock 200ms" in lab.said("a", _ROUTES), "the study's TCP"
             lab.serve("b", "10.77.0.7")

@@ -22,8 +22,9 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from ipaddress import IPv4Address
-from typing import IO
+from typing import IO, Protocol
 
 from rich.console import Console
 
@@ -51,7 +52,45 @@ class Ends:
     receiver: int
 
 
-Measure = Callable[[Cell, int, Ends], Transfer]
+class Program(Protocol):
+    """A program that was started, with pipes for its input and output."""
+
+    def tell(self, line: str) -> None:
+        """Write a line to the standard input of the program."""
+        ...
+
+    def lines(self) -> IO[str]:
+        """The output of the program, line by line as it arrives."""
+        ...
+
+    def end(self) -> float:
+        """Wait until the program has ended; returns its CPU time."""
+        ...
+
+
+@dataclass(frozen=True)
+class Side:
+    """A host at one end of the transfers."""
+
+    address: IPv4Address
+    engine: str
+    """The path of the engine there."""
+    start: Callable[[Sequence[str]], Program]
+    """Starts a command there."""
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The hosts between which data are transferred."""
+
+    client: Side
+    """Sends."""
+    server: Side
+    """Receives."""
+    congestion_control: str
+
+
+Measure = Callable[[Cell, int, Pair], Transfer]
 
 
 def ends(allowed: Iterable[int]) -> Ends:
@@ -141,37 +180,51 @@ class Process:
         return usage.ru_utime + usage.ru_stime
 
 
-def iperf3(cell: Cell, bytes_: int, on: Ends) -> Transfer:
+def namespaces(on: Ends) -> Pair:
+    """The two namespaces of the sandbox."""
+    engine = str(find_engine())
+    return Pair(
+        Side(CLIENT, engine, partial(Process, "client", on.sender)),
+        Side(SERVER, engine, partial(Process, "server", on.receiver)),
+        CONGESTION_CONTROL,
+    )
+
+
+def iperf3(cell: Cell, bytes_: int, between: Pair) -> Transfer:
     """One transfer from the client to the server by iperf3."""
-    command = ["iperf3", "-s", "-1", "-B", str(SERVER), "--forceflush"]
-    server = Process("server", on.receiver, command)
+    address = str(between.server.address)
+    server = between.server.start(["iperf3", "-s", "-1", "-B", address, "--forceflush"])
     next(line for line in server.lines() if "listening" in line)
-    options = ["-n", str(bytes_), "-P", str(cell.streams), "-C", CONGESTION_CONTROL, "-J"]
-    client = Process("client", on.sender, ["iperf3", "-c", str(SERVER), *options])
+    options = ["-n", str(bytes_), "-P", str(cell.streams), "-C", between.congestion_control, "-J"]
+    client = between.client.start(["iperf3", "-c", address, *options])
     said = json.loads("".join(client.lines()))["end"]["sum_received"]
     for _ in server.lines():
         pass
     return Transfer(said["bytes"], said["seconds"], client.end() + server.end())
 
 
-def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
+def agent(cell: Cell, bytes_: int, between: Pair) -> Transfer:
     """One transfer from the client to the server by agents."""
     share = bytes_ // cell.streams
     size = wire.FixedSize(bytes=share)
+    here, there = between.client.address, between.server.address
+    options = wire.SocketOptions(
+        congestion_control=between.congestion_control, zero_copy=cell.offloads
+    )
     server = _agent(
-        cell,
+        between.server,
         "server",
-        on.receiver,
-        (wire.AcceptConnection(local=SERVER, peer=CLIENT),) * cell.streams,
+        options,
+        (wire.AcceptConnection(local=there, peer=here),) * cell.streams,
         wire.TransferServer(direction="put", size=size),
     )
     endpoint = _listening(server)
     client = _agent(
-        cell,
+        between.client,
         "client",
-        on.sender,
+        options,
         tuple(
-            wire.OpenConnection(local=CLIENT, peer=endpoint, peer_number=number)
+            wire.OpenConnection(local=here, peer=endpoint, peer_number=number)
             for number in range(cell.streams)
         ),
         wire.TransferClient(
@@ -198,19 +251,19 @@ def agent(cell: Cell, bytes_: int, on: Ends) -> Transfer:
 
 
 def _agent(
-    cell: Cell,
-    namespace: str,
-    cpu: int,
+    side: Side,
+    node: str,
+    options: wire.SocketOptions,
     connections: tuple[wire.ConnectionPlan, ...],
     workload: wire.AgentWorkload,
-) -> Process:
-    process = Process(namespace, cpu, [str(find_engine()), "agent"])
+) -> Program:
+    process = side.start([side.engine, "agent"])
     plan = wire.AgentPlan(
         run="bench",
-        node=namespace,
+        node=node,
         token=TOKEN,
         time_limit_ms=TIME_LIMIT_S * 1000,
-        socket=wire.SocketOptions(congestion_control=CONGESTION_CONTROL, zero_copy=cell.offloads),
+        socket=options,
         connections=connections,
         workload=workload,
     )
@@ -218,7 +271,7 @@ def _agent(
     return process
 
 
-def _listening(server: Process) -> wire.Endpoint:
+def _listening(server: Program) -> wire.Endpoint:
     record = wire.AGENT_RECORD.validate_json(next(server.lines()))
     if not isinstance(record, wire.ReadyRecord):
         raise SystemExit(f"a server says: {record}")
@@ -228,28 +281,33 @@ def _listening(server: Process) -> wire.Endpoint:
 PROGRAMS: dict[str, Measure] = {OURS: agent, THEIRS: iperf3}
 
 
-def compare(cell: Cell, rounds: int, bytes_: int, on: Ends) -> Comparison:
+def compare(cell: Cell, rounds: int, bytes_: int, between: Pair) -> Comparison:
     """Measures both programs in each round, in alternating order."""
-    set_up(cell)
     taken: dict[str, list[Transfer]] = {name: [] for name in PROGRAMS}
     for turn in range(rounds):
         names = list(PROGRAMS) if turn % 2 == 0 else list(reversed(PROGRAMS))
         for name in names:
-            taken[name].append(PROGRAMS[name](cell, bytes_, on))
+            taken[name].append(PROGRAMS[name](cell, bytes_, between))
     return Comparison(cell, taken)
 
 
-def manner(rounds: int, gigabytes: float, on: Ends) -> str:
-    """Says how and on which machine the figures were measured."""
+def in_turns(rounds: int, gigabytes: float, congestion_control: str) -> str:
+    """Says how the figures were measured."""
     said = subprocess.run(["iperf3", "--version"], capture_output=True, text=True, check=True)
-    version = said.stdout.split()[1]
+    return (
+        f"Medians of {rounds} rounds of {gigabytes:g} GB in turns, with the lowest and the "
+        f"highest; iperf3 {said.stdout.split()[1]}, {congestion_control.upper()} for both"
+    )
+
+
+def manner(rounds: int, gigabytes: float, on: Ends) -> str:
+    """Says how and on which machine the figures were measured in namespaces."""
     machine = host()
     apart = "one CPU, the receiver on another one"
     return (
         f"Measured on {machine['cores']} CPUs ({machine['cpu']}, {machine['kernel']}), the "
         f"sender on {apart if on.sender != on.receiver else 'the CPU of the receiver'} with "
-        f"either program. Medians of {rounds} rounds of {gigabytes:g} GB in turns, with the lowest "
-        f"and the highest; iperf3 {version}, CUBIC for both"
+        f"either program. {in_turns(rounds, gigabytes, CONGESTION_CONTROL)}"
     )
 
 
@@ -270,7 +328,10 @@ def main() -> None:
     make_network()
     bytes_ = int(arguments.gigabytes * 1e9)
     on = ends(os.sched_getaffinity(0))
-    compared = [compare(cell, arguments.rounds, bytes_, on) for cell in cells()]
+    compared = []
+    for cell in cells():
+        set_up(cell)
+        compared.append(compare(cell, arguments.rounds, bytes_, namespaces(on)))
     how = manner(arguments.rounds, arguments.gigabytes, on)
     Console(width=140).print(table(compared, how))
     if arguments.write:

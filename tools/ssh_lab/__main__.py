@@ -15,14 +15,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from netstudy import wire
 from netstudy.errors import NetstudyError, StudyError, TestbedError
 from netstudy.testbed.engine import dies_with_parent
 from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import sandbox_command
 from tools.ssh_lab import faults
 from tools.ssh_lab.asked import ASKED, HOSTS_MAX, Asked
-from tools.ssh_lab.study_run import Choice, run_with
+from tools.ssh_lab.study_run import Choice, Chosen, run_with
 
 _CHECKOUT = Path(__file__).parents[2]
 _INSIDE: Final = "tools.ssh_lab.inside"
@@ -55,6 +54,7 @@ def _asked(words: Sequence[str]) -> Asked:
     said = parser.parse_args(own)
     if not dashes or not command:
         parser.error("write the command after --: tools/lab 3 -- ssh h1 true")
+    chosen = _chosen(said)
     return Asked(
         hosts=said.hosts,
         command=tuple(command),
@@ -65,7 +65,8 @@ def _asked(words: Sequence[str]) -> Asked:
         clock_step_s=said.clock_step,
         disk_mb=said.disk,
         faults=tuple(map(_fault, said.fault)),
-        run=_run_of(said),
+        run=None if chosen is None else chosen.run,
+        files=None if chosen is None else chosen.files,
         tuned=said.tuned,
     )
 
@@ -118,7 +119,8 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="STUDY",
         help="join the hosts by the largest network of the study with N hosts, through the "
-        "engine's switches; hosts, interfaces and roles have the study's names",
+        "engine's switches; hosts, interfaces and roles have the study's names, and hosts have a "
+        "folder for its files",
     )
     parser.add_argument(
         "--only", action="append", default=[], metavar="FACTOR=LEVELS", help="as of netstudy plan"
@@ -140,15 +142,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _run_of(said: argparse.Namespace) -> wire.Run | None:
+def _chosen(said: argparse.Namespace) -> Chosen | None:
     """The run whose network was asked for."""
     if said.network is None:
         return None
     choice = Choice(said.network, said.only, said.variant, said.scale)
-    run = run_with(choice, said.hosts)
-    levels = ", ".join(f"{name}={level}" for name, level in run.treatment.items())
-    print(f"tools/lab: the network of run {run.id}: {levels}", file=sys.stderr)
-    return run
+    chosen = run_with(choice, said.hosts)
+    levels = ", ".join(f"{name}={level}" for name, level in chosen.run.treatment.items())
+    print(f"tools/lab: the network of run {chosen.run.id}: {levels}", file=sys.stderr)
+    return chosen
 
 
 def _fault(text: str) -> tuple[str, ...]:

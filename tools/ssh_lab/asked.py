@@ -34,6 +34,8 @@ class Asked:
     """Faults to make before COMMAND starts, each as the words of `fault`."""
     run: wire.Run | None = None
     """A run whose network the hosts have; None: a plain network."""
+    files: str | None = None
+    """The folder of each host for files of the study; None: the study has none."""
     tuned: bool = False
     """The hosts have the TCP settings of the run, as if their owner had made them."""
 

@@ -42,12 +42,13 @@ def make_folders() -> str:
     return _KEY.with_name(f"{_KEY.name}.pub").read_text()
 
 
-def complete(user: User, machines: Sequence[Machine], login: User) -> None:
-    """Write the files for this user from which the OpenSSH client and netstudy know the hosts."""
+def complete(user: User, machines: Sequence[Machine], login: User, files: str | None) -> None:
+    """Write the files for this user from which the OpenSSH client and netstudy know the hosts.
+    `files` is the folder of each host for files of a study, if there is one."""
     hosts = [one.host for one in machines]
     (_KEY.parent / "config").write_text("\n".join(_configuration(host, login) for host in hosts))
     _KNOWN_HOSTS.write_text("".join(map(_known, machines)))
-    INVENTORY.write_text(inventory(hosts))
+    INVENTORY.write_text(inventory(hosts, files))
     entries = LAB / "passwd"
     entries.write_text(passwd([user] if user.name == login.name else [user, login]))
     run_program("mount", "--bind", str(entries), "/etc/passwd")
@@ -78,13 +79,14 @@ def environment(user: User) -> dict[str, str]:
     return {**kept, "USER": user.name, "LOGNAME": user.name, **{a: str(b) for a, b in own.items()}}
 
 
-def inventory(hosts: Sequence[LabHost]) -> str:
+def inventory(hosts: Sequence[LabHost], files: str | None) -> str:
     """`hosts.yaml`, as `netstudy --testbed` reads it."""
     roles: dict[str, list[str]] = {}
     for host in hosts:
         roles.setdefault(host.role, []).append(host.name)
     named = ", ".join(f"{role}: [{', '.join(names)}]" for role, names in roles.items())
-    lines = [f"  {host.name}: {{ssh: {host.name}, {_addresses(host)}}}\n" for host in hosts]
+    folder = "" if files is None else f", files: {files}"
+    lines = [f"  {host.name}: {{ssh: {host.name}, {_addresses(host)}{folder}}}\n" for host in hosts]
     # All hosts are one machine, whose CPUs work for the other hosts too.
     allow = "allow: {other_cpu: 100 %}\n"
     return f"hosts:\n{''.join(lines)}{allow}roles: {{{named}}}\n"

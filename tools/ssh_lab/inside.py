@@ -18,6 +18,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Final
 
@@ -27,6 +28,7 @@ from netstudy.testbed.netns.users import is_all_users
 from tools.ssh_lab import controller, faults
 from tools.ssh_lab.asked import ASKED, Asked
 from tools.ssh_lab.children import Children
+from tools.ssh_lab.disks import disk_of_lab
 from tools.ssh_lab.hosts import plain_hosts
 from tools.ssh_lab.links import make_control_network, make_plain_network
 from tools.ssh_lab.machines import Machine
@@ -44,8 +46,8 @@ _ASKING_S = 5.0
 class Lab:
     """A lab that is running."""
 
-    def __init__(self, asked: Asked) -> None:
-        """The hosts are made and started by `start`."""
+    def __init__(self, asked: Asked, on_disk: Path) -> None:
+        """The hosts are made and started by `start`; `on_disk` is a folder for their disks."""
         self.asked = asked
         self.children = Children()
         self.login = ordinary_user()
@@ -54,7 +56,13 @@ class Lab:
         cpu = self._network.pinning.hosts if self._network else None
         self.machines = {
             one.name: Machine(
-                one, self.login, self.children, asked.clock_step_s * one.number, asked.disk_mb, cpu
+                host=one,
+                user=self.login,
+                children=self.children,
+                clock_s=asked.clock_step_s * one.number,
+                disk_mb=asked.disk_mb,
+                on_disk=on_disk / one.name,
+                cpu=cpu,
             )
             for one in hosts
         }
@@ -84,7 +92,7 @@ class Lab:
         """Run COMMAND; returns its exit code. `signals` is the file descriptor of signals for
         it."""
         user = self._user()
-        controller.complete(user, list(self.machines.values()), self.login)
+        controller.complete(user, list(self.machines.values()), self.login, self.asked.files)
         control = controller.control_socket(user)
         for words in self.asked.faults:
             faults.make(self.machines, words)
@@ -183,10 +191,11 @@ def main(arguments: Iterable[str]) -> int:
     asked = ASKED.validate_json(_first_line(descriptor))
     try:
         enter()
-        lab = Lab(asked)
-        with lab.networks():
-            lab.start()
-            return lab.run(descriptor)
+        with disk_of_lab() as on_disk:
+            lab = Lab(asked, on_disk)
+            with lab.networks():
+                lab.start()
+                return lab.run(descriptor)
     except NetstudyError as error:
         print(f"tools/lab: {error}", file=sys.stderr)
         return error.exit_code

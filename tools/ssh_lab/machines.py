@@ -39,11 +39,13 @@ PidFile none
 PrintMotd no
 PrintLastLog no
 MaxStartups 100:30:200
+LogLevel VERBOSE
 MaxSessions {sessions}
 Subsystem sftp internal-sftp
 """
 """One address, so that nothing listens in the test network. StrictModes would refuse folders of
-another user than root and the one who logs in, such as those above the lab's."""
+another user than root and the one who logs in, such as those above the lab's. LogLevel VERBOSE logs
+each session."""
 
 
 @dataclass
@@ -58,6 +60,8 @@ class Machine:
     """How far its monotonic clock is ahead of the machine's."""
     disk_mb: int
     """Size of the file system with the home folders."""
+    on_disk: Path
+    """The host's /var/tmp, on a disk of this machine."""
     cpu: int | None = None
     """The CPU that its processes are kept on; None: any."""
     sessions: int = 10
@@ -75,6 +79,8 @@ class Machine:
         disk.mkdir()
         options = f"mode=755,size={self.disk_mb}m"
         run_program("mount", "-t", "tmpfs", "-o", options, "tmpfs", str(disk))
+        self.on_disk.mkdir()
+        self.on_disk.chmod(0o1777)
         (own / "passwd").write_text(passwd([ROOT, self.user]))
         _private(own / "shadow").write_text(f"root:*:::::::\n{self.user.name}:*:::::::\n")
         (own / "authorized_keys").write_text(public_key)
@@ -118,7 +124,8 @@ class Machine:
         as_user = [] if is_all_users() else self.user.words()
         sshd = [program("sshd"), "-D", "-e", "-f", "/etc/ssh/sshd_config"]
         host, uid = self.host, self.user.uid
-        script = ["sh", str(_SCRIPT), host.name, str(host.folder), str(uid), *as_user, *sshd]
+        own = [host.name, str(host.folder), str(self.on_disk), str(uid)]
+        script = ["sh", str(_SCRIPT), *own, *as_user, *sshd]
         kept = [] if self.cpu is None else [program("taskset"), "--cpu-list", str(self.cpu)]
         command = [*kept, *in_namespace(host.name), program("unshare"), *spaces, "--", *script]
         self._process = self.children.start_apart(command, host.log)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from netstudy import wire
+from netstudy.cli._prepare import Asked, prepare
 from netstudy.errors import StudyError
 from netstudy.study import load
+from netstudy.testbed.workloads import traffic_of
+from netstudy.testbed.workloads.base import DISK_FOLDER
+from tools.ssh_lab.disks import DISK, RAM_DISK
 
 _HOSTS, _NETNS = "hosts", "netns"
 
@@ -25,35 +27,57 @@ class Choice:
     scale: str | None = None
 
 
-def run_with(choice: Choice, hosts: int) -> wire.Run:
-    """The first of the study's runs with the largest network with this number of hosts:
-    it has the interfaces and zones of all levels. Raises StudyError if there is none."""
-    plan = _plan(choice)
-    found = [run for run in plan.runs if len(run.network.hosts) == hosts]
+@dataclass(frozen=True)
+class Chosen:
+    """A run whose network a lab can have."""
+
+    run: wire.Run
+    files: str | None
+    """The folder of a host for files of the study; None: it has none."""
+
+
+def run_with(choice: Choice, hosts: int) -> Chosen:
+    """The first run with the largest network with this number of hosts, which has the interfaces
+    and zones of all levels. Runs of later rounds count too. Raises StudyError if there is none."""
+    runs = _possible(choice)
+    found = [run for run in runs if len(run.network.hosts) == hosts]
     if not found:
-        sizes = {len(run.network.hosts) for run in plan.runs}
+        sizes = {len(run.network.hosts) for run in runs}
         there = ", ".join(map(str, sorted(sizes)))
         raise StudyError(f"no run of {choice.study} has {hosts} hosts; there are runs with {there}")
-    return max(found, key=lambda run: (len(run.network.links), len(run.network.nodes)))
+    largest = max(found, key=lambda run: (len(run.network.links), len(run.network.nodes)))
+    return Chosen(largest, _files(found))
 
 
-def _plan(choice: Choice) -> wire.Plan:
-    """The plan that `netstudy plan` prints."""
-    options = [f"--only={one}" for one in choice.only]
-    options += [f"--{name}={value}" for name, value in _variant(choice).items()]
-    command = [sys.executable, "-m", "netstudy", "plan", str(choice.study), "--testbed=netns"]
-    done = subprocess.run([*command, "--json", *options], capture_output=True, text=True)
-    if done.returncode != 0:
-        raise StudyError(done.stderr.strip())
-    return wire.Plan.model_validate_json(done.stdout)
+def _files(runs: Sequence[wire.Run]) -> str | None:
+    """A host has one folder for files: on a disk if a level of the study asks for one."""
+    needed = {name for run in runs for name in traffic_of(run.workload).folders(run.workload)}
+    if not needed:
+        return None
+    return DISK if DISK_FOLDER in needed else RAM_DISK
 
 
-def _variant(choice: Choice) -> dict[str, str]:
-    """The study's variant for hosts, at the scale of its variant for namespaces: the links of the
-    lab have to be carried by this machine."""
+def _possible(choice: Choice) -> Sequence[wire.Run]:
+    """One run of each treatment that may be run. A growing factor may reach each of its levels."""
+    asked = Asked(
+        choice.study,
+        only=choice.only,
+        testbed=_NETNS,
+        variant=_variant(choice),
+        scale=_scale(choice),
+    )
+    return prepare(asked).planned.plan_of_one_each.runs
+
+
+def _variant(choice: Choice) -> str | None:
     there = load(choice.study).testbeds
-    variant = choice.variant or next((name for name in (_HOSTS, _NETNS) if name in there), None)
-    scales = [there[name].scale for name in (variant, _NETNS) if name is not None and name in there]
-    scale = choice.scale or next((str(one) for one in scales if one is not None), None)
-    found = {"variant": variant, "scale": scale}
-    return {name: value for name, value in found.items() if value is not None}
+    return choice.variant or next((name for name in (_HOSTS, _NETNS) if name in there), None)
+
+
+def _scale(choice: Choice) -> str | None:
+    """That of the variant, or else that of the variant for namespaces: this machine has to carry
+    the links of the lab."""
+    there = load(choice.study).testbeds
+    names = (_variant(choice), _NETNS)
+    scales = [there[name].scale for name in names if name is not None and name in there]
+    return choice.scale or next((str(one) for one in scales if one is not None), None)

@@ -7,6 +7,7 @@ and end of the phase on that clock. Without them, the node's samples cannot be a
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from netstudy.analysis.ideal import split
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
-from netstudy.wire import PhaseKind, RunRecord
+from netstudy.wire import Host, PhaseKind, RunRecord
 
 Booleans = npt.NDArray[np.bool_]
 
@@ -32,6 +33,12 @@ def clock_of(record: RunRecord, node: str) -> str | None:
     """The clock that a node's times are from; None: the record does not contain the node."""
     known = record.nodes.get(node)
     return None if known is None else known.clock
+
+
+def are_machines(record: RunRecord, hosts: Iterable[Host]) -> bool:
+    """True if each of the hosts is a machine, with a clock of its own; else all of them are on one
+    machine."""
+    return len({clock_of(record, host.name) for host in hosts}) > 1
 
 
 def window_of(run: RunSample, node: str, phase: PhaseKind = "measure") -> Window | None:

@@ -322,6 +322,8 @@ def _would_decide(one: Candidate) -> str:
         )
     if one.state == "limit not known":
         return f"the limit of {read}"
+    if one.others_pct is not None:
+        return f"{read} while the host has no other work: {one.note}"
     if one.state == "may be reached" and one.at_most_pct is None and one.interval is not None:
         return f"{read} with more replicates: its interval reaches {one.interval.high:.1f} %"
     return f"{read}: {one.note}" if one.note else read

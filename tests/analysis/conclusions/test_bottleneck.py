@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,18 +11,20 @@ from netstudy.analysis.bounds.candidates import Candidate, LimitKind, Resource
 from netstudy.analysis.bounds.ties import limits_by_time
 from netstudy.analysis.bounds.verdict import Level
 from netstudy.analysis.conclusions.bottleneck import Bottlenecks, Limits
-from netstudy.analysis.study_result import StudyResult
+from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.errors import StudyError
 from netstudy.study import load as load_study
-from netstudy.wire import Run
+from netstudy.wire import Readings, Run, RunRecord, TestbedLimit
 from tests.report import loaded
 from tests.report.accounts import Spot
-from tests.report.loaded import STUDY, Load, Loads, concluding, told
+from tests.report.loaded import STUDY, Load, Loads, concluding, record, told
+from tests.report.results import from_text
 
 NULL = "{bottleneck: true, at: {sink: 'null'}}"
 FULL = 980.0
 """Of 1,000 Mbit/s: 99.3 % with preambles and gaps, 980 × 1538 ÷ 1518."""
 LINK = "link from server to switch"
+SECONDS_NS = 10**9
 
 
 def clients_of(run: Run) -> int:
@@ -203,6 +206,50 @@ def test_one_of_four_cpus_may_be_full_where_they_are_counted_together(
     assert (found.at_most_pct, str(found.state)) == (most, state)
     if state == "may be reached":
         assert "Counters of each CPU would decide." in told(result)
+
+
+def on_hosts(others_pct: float) -> Callable[[Run], RunRecord]:
+    """Runs on hosts of two CPUs, of which one is full; other programs took this share of the time
+    of both."""
+    counters: Readings = {"cpu_busy_ns.0": (0, 2 * SECONDS_NS), "cpu_busy_ns.1": (0, SECONDS_NS)}
+    load = Load(500.0, server_cpu=0.6, cpus=2.0, more={"server": counters})
+    others = TestbedLimit(
+        name="CPU time of others (server)",
+        value=others_pct,
+        allowed=100.0,
+        unit="%",
+        exceeded=False,
+        invalidates=False,
+        evidence="",
+    )
+
+    def made(run: Run) -> RunRecord:
+        found = record(run, load)
+        nodes = {
+            name: node.model_copy(update={"clock": name}) for name, node in found.nodes.items()
+        }
+        return found.model_copy(update={"limits": (others,), "nodes": nodes})
+
+    return made
+
+
+@pytest.mark.parametrize(
+    ("others_pct", "state"), [(0.0, "limit"), (0.5, "limit"), (30.0, "may be reached")]
+)
+def test_a_cpu_that_works_for_others_too_may_be_the_limit(
+    others_pct: float, state: str, tmp_path: Path
+) -> None:
+    """30 % of two CPUs is 60 % of one: without it, the CPU would be 40 % busy."""
+    text = STUDY.replace("CLIENTS", "[4]") + f"conclude: [{NULL}]\n"
+    result = analyse(from_text(tmp_path, text, maker=on_hosts(others_pct)))
+    found = candidate(at_most(result), "CPUs of server")
+    assert found.share_pct == pytest.approx(100)
+    assert str(found.state) == state
+    if state == "may be reached":
+        assert "took 60 % of the time of one CPU" in found.note
+        assert "Runs while CPUs of server have no other work would decide." in told(result)
+    names = [one.name for one in at_most(result).candidates]
+    assert not [name for name in names if "machine below" in name], "each host is a machine"
 
 
 def test_drops_make_the_buffer_of_the_switch_a_candidate(tmp_path: Path) -> None:

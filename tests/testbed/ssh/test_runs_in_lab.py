@@ -136,15 +136,24 @@ def test_a_workload_runs_on_hosts(lab: Lab, name: str) -> None:
     assert lab.said("client", "ls f") == ""
 
 
-def log_ins(lab: Lab, host: str) -> int:
-    return int(lab.run(f"grep -c Accepted /run/hosts/{host}/log").output)
+def logged(lab: Lab, host: str, event: str) -> int:
+    """How many times the sshd of a host has logged this."""
+    return int(lab.run(f"grep -c '{event}' /run/hosts/{host}/log").output)
 
 
-def test_a_study_of_several_runs_logs_in_once_a_host(lab: Lab) -> None:
-    before = [log_ins(lab, host) for host in HOSTS]
-    lab.run(f"rm -rf $HOME/results-incast; {command(lab, 'incast')} --set replicates=3")
-    assert [record["status"] for record in records(lab, "incast")] == ["ok"] * 3
-    assert [log_ins(lab, host) for host in HOSTS] == [number + 1 for number in before]
+@pytest.mark.parametrize("event", ["Accepted publickey", "Starting session"])
+def test_further_runs_take_no_further_log_in_and_no_further_session(lab: Lab, event: str) -> None:
+    counts = [[logged(lab, host, event) for host in HOSTS]]
+    for replicates in (1, 3):
+        options = f"--set replicates={replicates}"
+        lab.run(f"rm -rf $HOME/results-incast; {command(lab, 'incast')} {options}")
+        assert [record["status"] for record in records(lab, "incast")] == ["ok"] * replicates
+        counts.append([logged(lab, host, event) for host in HOSTS])
+    before, once, again = counts
+    grown = [after - first for first, after in zip(before, once, strict=True)]
+    assert grown == [after - first for first, after in zip(once, again, strict=True)]
+    if event == "Accepted publickey":
+        assert grown == [1] * len(HOSTS)
 
 
 def test_times_of_a_node_are_by_its_own_clock(lab: Lab) -> None:

@@ -127,6 +127,9 @@ class Candidate:
     """The share that is in use, in the mean over its servers; None: the same as `share_pct`."""
     at_most_pct: float | None = None
     """Upper bound of the share, where the value itself is not known."""
+    others_pct: float | None = None
+    """The part of the share that other programs of the host may have taken, where without it the
+    bound would not be reached."""
     bound: float | None = None
     """The highest throughput that it allows, in the unit of throughput."""
     note: str = ""

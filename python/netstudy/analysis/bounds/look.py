@@ -16,6 +16,7 @@ from netstudy.analysis.bounds.resources import Listing
 from netstudy.analysis.bounds.time_parts import TimeShares, shares_of_time
 from netstudy.analysis.bounds.verdict import Seen
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.clocks import are_machines
 from netstudy.analysis.conclusions.cells import Cells
 from netstudy.analysis.metrics import Metric
 from netstudy.wire import Level
@@ -114,7 +115,13 @@ class Look:
         group = None if self.load is None else self.cells.grown_group
         is_simulated = any(one.record.mode is not None for one in row.runs)
         run = row.planned[0]
-        return Listing(run, self.cells.table.workload, group, is_simulated=is_simulated)
+        return Listing(
+            run,
+            self.cells.table.workload,
+            group,
+            is_simulated=is_simulated,
+            are_machines=any(are_machines(one.record, run.network.hosts) for one in row.runs),
+        )
 
     def _not_modelled(self, row: CellRow) -> tuple[str, ...]:
         if not row.planned[0].network.nodes or not row.runs:

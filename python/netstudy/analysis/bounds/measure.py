@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from statistics import fmean
 from typing import TYPE_CHECKING
 
+from netstudy import wire
 from netstudy.analysis.bounds.candidates import Candidate, Resource, State
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
@@ -13,6 +15,7 @@ from netstudy.analysis.line_rates import line_bps
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.nodes.capacities import CPU_BUSY
 from netstudy.study.levels import level_text
 from netstudy.study.vocabulary import MetricName
 
@@ -76,7 +79,7 @@ class Measure:
         assert read.scope is not None, "CPUs belong to a host"
         cpus = self._cpu_count(read.scope.node)
         mean = self.row.value(node_metric(replace(read, base="cpu_pct")))
-        found = replace(found, servers=cpus or 1.0, mean_pct=mean)
+        found = self._with_others(replace(found, servers=cpus or 1.0, mean_pct=mean), read)
         if read.base != "cpu_pct" or found.share_pct is None or not cpus or cpus <= 1:
             return found
         most = min(100.0, found.share_pct * cpus)
@@ -84,6 +87,32 @@ class Measure:
             return found
         note = "CPUs were not counted one by one; the busiest carries at most the time of all"
         return replace(found, state="may be reached", at_most_pct=most, note=note)
+
+    def _with_others(self, found: Candidate, read: MetricName) -> Candidate:
+        """A CPU that is busy with programs that are not the run's shows no limit of the run."""
+        assert read.scope is not None, "CPUs belong to a host"
+        others = self._others_pct(read.scope.node) if read.base == "busiest_cpu_pct" else 0.0
+        if found.share_pct is None or found.state != "reached":
+            return found
+        if found.share_pct - others >= self.near_pct:
+            return found
+        note = f"programs that are not the run's took {others:.3g} % of the time of one CPU there"
+        return replace(found, state="may be reached", others_pct=others, note=note)
+
+    def _others_pct(self, name: str) -> float:
+        """CPU time of programs that are not the run's, in percent of the time of one CPU: the mean
+        over runs, at a host or at the host of a group with the most."""
+        found: dict[str, list[float]] = {}
+        for run in self.row.runs:
+            record = run.record
+            shares = {one.name: one.value for one in record.limits if one.value is not None}
+            for host, node in record.nodes.items():
+                if name in (host, node.group):
+                    counted = record.counters.get(host, {})
+                    cpus = sum(counter.startswith(CPU_BUSY) for counter in counted)
+                    share = shares.get(f"{wire.OTHERS_CPU} ({host})", 0.0)
+                    found.setdefault(host, []).append(share * cpus)
+        return max((fmean(shares) for shares in found.values()), default=0.0)
 
     def _cpu_count(self, name: str) -> float | None:
         """The CPUs of a host, or of the first host of a group."""

@@ -46,6 +46,8 @@ class Listing:
     grown_group: str | None
     """The group of hosts whose number is the load; None: the load is no number of hosts."""
     is_simulated: bool
+    are_machines: bool = False
+    """True if each host is a machine; else one machine may be below all hosts."""
 
     @property
     def network(self) -> Network:
@@ -61,7 +63,8 @@ class Listing:
         yield from self._slots(groups)
         yield from self._wires(groups)
         yield from self._packet_rates(groups)
-        yield from _machine()
+        if not self.are_machines:
+            yield from _machine()
 
     def not_modelled(self, record: RunRecord) -> list[str]:
         """Capacities that the simulator models at none of the hosts of a run."""

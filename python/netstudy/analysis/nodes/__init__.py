@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 
-from netstudy.analysis.clocks import clock_of
+from netstudy.analysis.clocks import are_machines
 from netstudy.analysis.distribution import raw
 from netstudy.analysis.intervals import Estimate, over_runs
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading, within_percents
@@ -109,9 +109,9 @@ def _places(run: RunSample, scope: Scope, base: str) -> list[Place]:
     """The places of the scope; for the metric `port_mbps` of a switch, only ports that an
     instrument watches. The machines are all hosts if each is one, with a clock of its own."""
     found = places(run.planned.network, scope)
-    hosts = [host.name for host in run.planned.network.hosts]
-    if scope.node == MACHINE and len({clock_of(run.record, host) for host in hosts}) > 1:
-        return [Place(host, (), are_all=True, is_machine=True) for host in hosts]
+    hosts = run.planned.network.hosts
+    if scope.node == MACHINE and are_machines(run.record, hosts):
+        return [Place(host.name, (), are_all=True, is_machine=True) for host in hosts]
     if base != WATCHED or scope.towards is not None:
         return found
     watched = {one.port for one in run.planned.instruments if one.node == scope.node}

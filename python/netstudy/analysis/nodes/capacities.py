@@ -19,12 +19,15 @@ def busiest_cpu(growth: Growth) -> Fraction | None:
     """The busy time of the busiest CPU, as a share of all time. For a host with one CPU, it is the
     CPU time of the host."""
     each = [growth.node(name) for name in sorted(growth.counters) if name.startswith(CPU_BUSY)]
+    # A CPU also works for programs that are not the run's, so that its time does not stop growing
+    # when nothing is in flight any more.
+    seconds = growth.counted_s
     if not each and growth.cpus == 1:
-        each = [growth.node("host_cpu_ns")]
+        each, seconds = [growth.node("host_cpu_ns")], growth.seconds
     known = [one for one in each if one is not None]
     if not known or len(known) < len(each):
         return None
-    return np.max(known, axis=0) * 100.0, growth.seconds * NS_PER_S
+    return np.max(known, axis=0) * 100.0, seconds * NS_PER_S
 
 
 def in_use(kind: Permit) -> Callable[[Growth], Fraction | None]:

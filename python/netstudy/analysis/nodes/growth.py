@@ -36,7 +36,9 @@ class Growth:
     at_s: Floats
     """The end of each interval, from the start of the phase."""
     seconds: Floats
-    """The length of each interval."""
+    """The length of each interval, without the time after it in which nothing was in flight."""
+    counted_s: Floats
+    """The time between the readings at both ends of each interval."""
     read: Read
     level: Read
     """Reads the value of a gauge, such as a queue length, at the end of each interval. Returns None
@@ -83,32 +85,34 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
     one entry for each run. All runs must have the same network. Growth is NaN for a run that lacks
     the counter. None if a run has no readings at the start or end, or if the number of CPUs differs
     between runs."""
+    counted = [_between_readings(run, place, phase) for run in runs]
     seconds = [_between_edges(run, place, phase) for run in runs]
     cpus = {_cpus(run, place.node) for run in runs}
-    if not all(seconds) or len(cpus) > 1:
+    if not all(seconds) or not all(counted) or len(cpus) > 1:
         return None
 
     edges = [_edges(run, phase) for run in runs]
 
     @cache
-    def counted(port: str | None) -> list[tuple[Readings, Edges]]:
+    def values_of(port: str | None) -> list[tuple[Readings, Edges]]:
         return list(zip((_readings(run, place.node, port) for run in runs), edges, strict=True))
 
     @cache  # several metrics read the same counter
     def read(port: str | None, counter: str) -> Floats | None:
         grown = [
             None if (values := of.get(counter)) is None else growth_between(counter, values, ends)
-            for of, ends in counted(port)
+            for of, ends in values_of(port)
         ]
         known = [np.nan if one is None else one for one in grown]
         return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
 
     length = np.array(seconds)
-    own = [of for of, _ in counted(None)]
+    own = [of for of, _ in values_of(None)]
     return Growth(
         place,
         length,
         length,
+        np.array(counted),
         read,
         lambda _port, _state: None,
         cpus.pop(),
@@ -133,12 +137,17 @@ def _edges(run: RunSample, phase: PhaseKind) -> Edges:
 def _between_edges(run: RunSample, place: Place, phase: PhaseKind) -> float | None:
     """Time during which the counters of a place grew in a phase. Counters of a whole machine never
     stop, so for them it is the time between the readings at the start and end."""
-    start, end = _edges(run, phase)
-    if start is None or end is None:
-        return None
     in_flight_ns = _in_flight_ns(run, phase)
     if in_flight_ns is not None and not place.is_machine:
         return in_flight_ns / NS_PER_S
+    return _between_readings(run, place, phase)
+
+
+def _between_readings(run: RunSample, place: Place, phase: PhaseKind) -> float | None:
+    """Time between the readings of the counters of a place at the start and end of a phase."""
+    start, end = _edges(run, phase)
+    if start is None or end is None:
+        return None
     known = run.record.nodes.get(place.node)
     read_at = None if known is None else known.read_at_ns
     at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
@@ -197,6 +206,7 @@ def between_samples(
             Growth(
                 place,
                 at[1:],
+                np.diff(at),
                 np.diff(at),
                 reader.growth,
                 reader.level,

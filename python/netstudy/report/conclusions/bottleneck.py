@@ -455,6 +455,10 @@ def _would_decide(level: Level) -> Sentence:
         return say("A run with less time for the {name} would tell what it gains.", name=name)
     missing = [one.name for one in level.candidates if one.state == "not measured"]
     uncertain = [one for one in level.candidates if one.state == "may be reached"]
+    if uncertain and uncertain[0].others_pct is not None:
+        return say(
+            "Runs while {name} have no other work would decide.", name=Name(uncertain[0].name)
+        )
     if uncertain and uncertain[0].at_most_pct is not None:
         return say("Counters of each CPU would decide.")
     if uncertain and uncertain[0].resource.kind == "port":

@@ -128,7 +128,7 @@ def _cpu(evidence: Evidence, allowed_pct: float) -> Iterator[TestbedLimit]:
         busy_ms = sum(own.get(f"cpu_{name}_ms", 0) for name in _BUSY)
         run_ms = sum(one for one in spent_ns if one is not None) / 1e6
         yield _limit(
-            f"CPU time of others ({machine})",
+            f"{wire.OTHERS_CPU} ({machine})",
             100 * max(busy_ms - run_ms, 0) / total_ms,
             allowed_pct,
             f"/proc/stat: {busy_ms} ms of processes in {total_ms} ms, of which {run_ms:.0f} ms of "

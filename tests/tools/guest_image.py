@@ -1,4 +1,4 @@
-"""The image of a guest: an initramfs with Debian's sshd, the programs that netstudy needs at a host,
+"""The image of a guest: an initramfs with Debian's sshd, the programs that netstudy needs at hosts,
 and drivers of the guest's kernel. Everything but the kernel is this machine's."""
 
 from __future__ import annotations

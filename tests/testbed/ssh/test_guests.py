@@ -24,9 +24,13 @@ allow: {other_cpu: 100 %, other_traffic: 100 %}
 STUDY = """\
 study: {name}
 question: What do these hosts carry?
+factors: {{servers: [1]}}
 topology:
   client: {{profile: host-1g, tcp: {{profile: linux-6, congestion_control: cubic}}}}
-  server: {{profile: host-1g, tcp: {{profile: linux-6, congestion_control: cubic}}}}
+  server:
+    profile: host-1g
+    count: "${{servers}}"
+    tcp: {{profile: linux-6, congestion_control: cubic}}
   switch: generic-shallow
   link: {{rate: 20 Mbit/s, mtu: 1500}}
 workload:
@@ -56,7 +60,8 @@ def guests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Guests]:
         yield guests
 
 
-SENT = "$(ssh h2 cat /sys/class/net/eth1/statistics/tx_bytes)"
+SENT = "cat /sys/class/net/t2/statistics/rx_bytes"
+"""Prints how many bytes the second guest has sent over the test network."""
 
 
 def netstudy(guests: Guests, words: str) -> str:
@@ -75,12 +80,14 @@ def records(guests: Guests, name: str) -> list[dict[str, Any]]:
 
 def under_way(guests: Guests, name: str) -> None:
     """Start a study, and wait until its bytes flow."""
-    guests.run(f"rm -rf $HOME/results-{name}; echo {SENT} >$HOME/mark")
+    before = int(guests.run(SENT).output)
+    guests.run(f"rm -rf $HOME/results-{name}")
     guests.run(f"( {command(guests, name)} ) >$HOME/said 2>&1 & echo $! >$HOME/controller")
-    flows = guests.run(
-        f"until [ {SENT} -gt $(( $(cat $HOME/mark) + 1000000 )) ]; do sleep 0.2; done"
+    guests.run(
+        f"until [ $({SENT}) -gt {before + 1_000_000} ] || ! kill -0 $(cat $HOME/controller); "
+        "do sleep 0.2; done"
     )
-    assert flows.code == 0
+    assert int(guests.run(SENT).output) > before + 1_000_000, ended(guests)
 
 
 def ended(guests: Guests) -> str:

@@ -28,11 +28,14 @@ with_database = pytest.mark.skipif(
 
 _PACKAGES = {
     **PACKAGES,
+    "busybox": "busybox-static",
     "curl": "curl",
     "iperf3": "iperf3",
     "netperf": "netperf",
     "nft": "nftables",
     "nginx": "nginx-light",
+    "qemu-aarch64": "qemu-user",
+    "qemu-system-x86_64": "qemu-system-x86",
     "snmpbulkwalk": "snmp",
     "snmpd": "snmpd",
     "ss": "iproute2",

@@ -1121,8 +1121,8 @@ class IterationSamples(Wire):
     dropped_packets: tuple[int, ...] | None = None
     """Frames that switch ports dropped. None: drops are not known for each iteration, as with
     kernel queues, which count only the total; `ports` may have this total."""
-    retransmissions: tuple[int, ...]
-    """Segments that the servers retransmitted."""
+    retransmissions: tuple[int, ...] | None = None
+    """Segments that the servers retransmitted. None: a server's system does not report TCP_INFO."""
     timeouts: tuple[int, ...] | None = None
     """Number of times that the servers' retransmission timers expired. None: a server's kernel does
     not count them for each connection (Linux before 6.7)."""
@@ -1146,9 +1146,10 @@ class ConnectionSamples(Wire):
     busy_ns: tuple[int, ...]
     """Total time for which the client was busy: from the start of each iteration, transfer or
     request to the last byte."""
-    retransmissions: tuple[int, ...]
+    retransmissions: tuple[int, ...] | None = None
     """Segments retransmitted by the ends that send data: by the server if clients only ask, by the
-    client if only clients send, by both if both send."""
+    client if only clients send, by both if both send. None: the system of one of them does not
+    report TCP_INFO."""
     timeouts: tuple[int, ...] | None = None
     """Number of times that the retransmission timers of these ends expired. None: the kernel of one
     of them does not count them for each connection (Linux before 6.7)."""

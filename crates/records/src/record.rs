@@ -213,8 +213,9 @@ pub struct IterationSamples {
     /// queues only count totals.
     #[serde(default)]
     pub dropped_packets: Option<Vec<u64>>,
-    /// Segments that the servers retransmitted.
-    pub retransmissions: Vec<u64>,
+    /// Segments that the servers retransmitted. None: a server's system does not report `TCP_INFO`.
+    #[serde(default)]
+    pub retransmissions: Option<Vec<u64>>,
     /// Expiries of the servers' retransmission timers. None: a server's kernel does not count them
     /// for each connection (Linux before 6.7).
     #[serde(default)]
@@ -236,8 +237,10 @@ pub struct ConnectionSamples {
     /// last byte.
     pub busy_ns: Vec<u64>,
     /// Segments that were retransmitted by the end that sends the data (the server if the client
-    /// only sends requests), or by both ends if both send data.
-    pub retransmissions: Vec<u64>,
+    /// only sends requests), or by both ends if both send data. None: the system of one of them does
+    /// not report `TCP_INFO`.
+    #[serde(default)]
+    pub retransmissions: Option<Vec<u64>>,
     /// How often the retransmission timers of the same ends expired. None: the kernel of one of them
     /// does not count that for each connection (Linux before 6.7).
     #[serde(default)]

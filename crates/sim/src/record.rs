@@ -213,7 +213,7 @@ fn connections(
         bytes_received: grown(&|c| c.ends[0].bytes_received),
         bytes_sent: grown(&|c| c.ends[1].bytes_received),
         busy_ns: workloads::of(run).busy_ns(cast, outcome),
-        retransmissions: of_senders(|end| end.segments_retransmitted),
+        retransmissions: Some(of_senders(|end| end.segments_retransmitted)),
         timeouts: Some(of_senders(|end| end.timeouts)),
         connect_ns: log_ins(0),
         login_ns: log_ins(1),

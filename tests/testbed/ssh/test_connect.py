@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import socket
 import subprocess
 import tempfile
+import threading
 from pathlib import Path
 
 import pytest
@@ -73,7 +76,7 @@ def test_options_that_would_break_the_protocol_are_overridden(tmp_path: Path) ->
         "permitlocalcommand": "no",
         "stricthostkeychecking": "true",
         "batchmode": "yes",
-        "loglevel": "ERROR",
+        "loglevel": "INFO",
         "escapechar": "none",
         "updatehostkeys": "false",
         "addkeystoagent": "false",
@@ -141,6 +144,7 @@ Host key verification failed.
         ),
         ("ssh: connect to host a port 22: No route to host\n", "there is no route to alpha"),
         ("ssh: connect to host a port 22: Connection timed out\n", "does not answer within 10 s"),
+        ("Connection reset by 10.0.0.1 port 22\n", "alpha ended the connection during the log-in"),
         (
             "/u/.ssh/config: line 3: Bad configuration option: foo\n"
             "/u/.ssh/config: terminating, 1 bad configuration options\n",
@@ -185,16 +189,31 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next(
     assert {f"netstudy-ssh-{os.getpid()}-x", "netstudy-ssh-notes"} < names
 
 
-async def _log_in(tmp_path: Path) -> None:
-    async with connect.master("alpha", "alpha", str(tmp_path / "0")):
+async def _log_in(tmp_path: Path, destination: str = "alpha") -> None:
+    async with connect.master("alpha", destination, str(tmp_path / "0")):
         pass
+
+
+def test_a_server_that_ends_the_connection_is_said_so(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            asking, _ = listening.accept()
+            with asking:
+                asking.sendall(b"SSH-2.0-busy\r\n")
+                asking.recv(65_536)
+
+        answering = threading.Thread(target=answer)
+        answering.start()
+        port = listening.getsockname()[1]
+        with pytest.raises(TestbedError, match="ended the connection during the log-in"):
+            asyncio.run(_log_in(tmp_path, f"ssh://127.0.0.1:{port}"))
+        answering.join()
 
 
 def test_without_a_client_its_package_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import asyncio
-
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(TestbedError, match="apt-get install openssh-client"):
         asyncio.run(_log_in(tmp_path))

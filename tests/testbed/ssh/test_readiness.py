@@ -75,11 +75,11 @@ class _Session:
 
 
 def found(
-    looked: Looked = LOOKED, probed: Probed = PROBED, needs: Needs | None = None, uid: int = 1000
+    looked: Looked = LOOKED, probed: Probed = PROBED, needs: Needs | None = None, **hello: object
 ) -> Mapping[str, HostAspect]:
     """The aspects of a host, by name."""
     session = _Session()
-    session.hello = HELLO.model_copy(update={"uid": uid})
+    session.hello = HELLO.model_copy(update=hello)
     opened = OpenHost(cast("HostSession", session), probed)
     asked = needs or needs_of_hosts(TWO, ["alpha", "beta"])
     aspects = list(host_aspects(opened, looked, TWO, asked, "hosts.yaml"))
@@ -280,6 +280,23 @@ class TestTcp:
         aspect = found(looked, needs=self.needs())["TCP"]
         assert (aspect.ok, aspect.needed) == (False, False)
         assert aspect.found.startswith("receive_buffer is 32 MiB, not 6 MiB; only the profile")
+
+
+def test_files_need_a_kernel_that_keeps_paths_inside_a_folder() -> None:
+    two = inventory(2, "client: [h1], server: [h2]")
+    files = INCAST.replace("[1, 2, 3]", "[1]").replace(
+        "incast: {block: 32 kB, iterations: 10}",
+        "transfer: {protocol: ftp, size: 200 kB, from: ram, to: ram}",
+    )
+    assert needs_of_runs(runs(files), two).storing == {"h1", "h2"}
+    in_memory = files.replace(", from: ram, to: ram", "")
+    assert needs_of_runs(runs(in_memory), two).storing == set()
+    storing = Needs(storing={"alpha"})
+    aspect = found(needs=storing, kernel="5.4.0-216-generic")["files"]
+    assert (aspect.ok, aspect.needed) == (False, True)
+    assert aspect.found == "alpha has Linux 5.4; files need Linux 5.6 or later"
+    assert "files" not in found(needs=storing, kernel="5.6.0")
+    assert "files" not in found(kernel="5.4.0")
 
 
 PATH = PathLooked(

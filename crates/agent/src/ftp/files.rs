@@ -83,6 +83,7 @@ impl Files {
         if let FileStore::Folder { folder: path, place, .. } = store {
             let opened = File::open(path).map_err(Failure::run(format!("the folder {path}")))?;
             check_place(&opened, path, *place)?;
+            check_kernel(&opened)?;
             folder = Some(Arc::new(opened));
         }
         Ok(Self {
@@ -171,19 +172,10 @@ impl Files {
         }
     }
 
-    /// Opens a path in the folder. The kernel refuses symbolic links and paths that lead out of the folder.
+    /// Opens a path in the folder.
     fn beneath(&self, path: &str, flags: OFlag) -> Result<File, FileTrouble> {
         let folder = self.folder.as_ref().expect("a folder is open");
-        let mode = if flags.contains(OFlag::O_CREAT) {
-            Mode::S_IRUSR | Mode::S_IWUSR
-        } else {
-            Mode::empty()
-        };
-        let how = OpenHow::new()
-            .flags(flags | OFlag::O_CLOEXEC)
-            .mode(mode)
-            .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
-        openat2(folder.as_fd(), path, how).map(File::from).map_err(|error| match error {
+        open_beneath(folder, path, flags).map_err(|error| match error {
             Errno::ENOSPC | Errno::EDQUOT => FileTrouble::NoRoom,
             Errno::EIO | Errno::EMFILE | Errno::ENFILE | Errno::ENOMEM => {
                 FileTrouble::Local(error.desc().to_owned())
@@ -193,6 +185,40 @@ impl Files {
     }
 }
 
+<<<<<<< HEAD
+=======
+/// Opens a path in a folder. The kernel refuses symbolic links and paths that lead out of the folder.
+fn open_beneath(folder: &File, path: &str, flags: OFlag) -> Result<File, Errno> {
+    let mode =
+        if flags.contains(OFlag::O_CREAT) { Mode::S_IRUSR | Mode::S_IWUSR } else { Mode::empty() };
+    let how = OpenHow::new()
+        .flags(flags | OFlag::O_CLOEXEC)
+        .mode(mode)
+        .resolve(ResolveFlag::RESOLVE_BENEATH | ResolveFlag::RESOLVE_NO_SYMLINKS);
+    openat2(folder.as_fd(), path, how).map(File::from)
+}
+
+/// Fails on a kernel that cannot keep paths inside a folder.
+fn check_kernel(folder: &File) -> Result<(), Failure> {
+    match open_beneath(folder, ".", OFlag::O_RDONLY | OFlag::O_DIRECTORY) {
+        Err(Errno::ENOSYS) => Err(Failure::Run(
+            "files need Linux 5.6 or later (openat2); a study without `from` and `to` needs no files"
+                .to_owned(),
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// Deletes the files that were created for the run.
+impl Drop for Files {
+    fn drop(&mut self) {
+        for path in &self.made {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+>>>>>>> hq
 /// The FTP error that corresponds to an error of a local file.
 pub(super) fn local(error: &io::Error) -> FileTrouble {
     match error.raw_os_error().map(Errno::from_raw) {

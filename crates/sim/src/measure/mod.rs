@@ -309,7 +309,7 @@ impl Measure {
         let Sampled { iterations, dropped_packets, .. } = &mut self.sampled;
         iterations.completion_ns.push(ended.since(started).as_ns());
         dropped_packets.push(totals.dropped_packets);
-        iterations.retransmissions.push(totals.retransmissions);
+        iterations.retransmissions.get_or_insert_default().push(totals.retransmissions);
         iterations.timeouts.get_or_insert_default().push(totals.timeouts);
     }
 

@@ -55,8 +55,10 @@ impl Workload for Incast {
     fn add_samples(&self, sampled: &Sampled, tables: &mut Samples) {
         let dropped_packets = Some(sampled.dropped_packets.clone());
         let iterations = sampled.iterations.clone();
+        let retransmissions = Some(iterations.retransmissions.unwrap_or_default());
         let timeouts = Some(iterations.timeouts.unwrap_or_default());
-        tables.iteration = Some(IterationSamples { dropped_packets, timeouts, ..iterations });
+        tables.iteration =
+            Some(IterationSamples { dropped_packets, retransmissions, timeouts, ..iterations });
     }
 
     /// For each connection: the total time for which the client waited for requested data.

@@ -79,7 +79,7 @@ fn row(mut run: Run) -> String {
         "{} {} {} {}",
         sum(&samples.completion_ns) / 1000 / u64::from(ITERATIONS),
         sum(samples.dropped_packets.as_ref().expect("the simulator knows drops by iteration")),
-        sum(&samples.retransmissions),
-        sum(lab::timeouts(samples.timeouts.as_ref())),
+        sum(lab::known(samples.retransmissions.as_ref())),
+        sum(lab::known(samples.timeouts.as_ref())),
     )
 }

@@ -112,7 +112,7 @@ fn a_lost_last_segment_waits_for_the_retransmission_timer() {
     lab::switch(&mut run).buffer = lab::drop_tail(2 * 9_018);
     let record = make_ok(&run);
     let iterations = record.samples.iteration.as_ref().expect("an incast has iterations");
-    assert_eq!(lab::timeouts(iterations.timeouts.as_ref()), [1]);
+    assert_eq!(lab::known(iterations.timeouts.as_ref()), [1]);
     for view in [TimeView::Journey, TimeView::Cause] {
         let account = account(&record, view, TimeGroup::All);
         let timer = part(Reason::Recovery, Place::RetransmissionTimer, "server", "");

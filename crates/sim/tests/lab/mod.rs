@@ -300,9 +300,9 @@ pub(crate) fn connections(record: &RunRecord) -> &ConnectionSamples {
     record.samples.connection.as_ref().expect("an ended run has connections")
 }
 
-/// The simulator knows all timeouts.
-pub(crate) fn timeouts(column: Option<&Vec<u64>>) -> &[u64] {
-    column.expect("the simulator counts timeouts")
+/// A column that real systems may not report, and the simulator always knows.
+pub(crate) fn known(column: Option<&Vec<u64>>) -> &[u64] {
+    column.expect("the simulator counts it")
 }
 
 /// The measuring phase.

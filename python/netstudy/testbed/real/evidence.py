@@ -312,13 +312,13 @@ class Evidence:
 
     def connection_growth(self, row: int, role: wire.Role) -> tuple[int, int, dict[str, int]]:
         """Growth of the counters at one end of a connection in the measuring phase: bytes that the
-        application received and verified, bytes that it sent, and TCP's own counters. Raises
-        LookupError if the kernel did not report TCP's counters at the start or the end."""
+        application received and verified, bytes that it sent, and TCP's own counters; empty: the
+        kernel reports none. Raises LookupError if it reported them at one of the edges only."""
         spec, number = self.specs.end(row, role)
         agent = self.agents[spec]
         first = agent.connection(number, wire.MEASURE_START)
         last = agent.connection(number, wire.MEASURE_END)
-        if not first.tcp or not last.tcp:
+        if bool(first.tcp) != bool(last.tcp):
             raise LookupError(f"{spec.endpoint}: no TCP_INFO of connection {number} at an edge")
         return (
             last.bytes_received - first.bytes_received,

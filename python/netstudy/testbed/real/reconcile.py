@@ -122,9 +122,9 @@ class _Counted:
             if agent.host in hosts
             for number in range(len(agent.spec.rows))
         ]
-        if any(one and name not in one for one in grown):
+        if any(name not in one for one in grown):
             return None
-        return sum(one.get(name, 0) for one in grown)
+        return sum(one[name] for one in grown)
 
 
 def _below(evidence: Evidence, agents: Iterable[AgentEvidence]) -> list[AgentEvidence]:
@@ -135,6 +135,7 @@ def _below(evidence: Evidence, agents: Iterable[AgentEvidence]) -> list[AgentEvi
 
 
 def _growth_of(agent: AgentEvidence, number: int) -> Mapping[str, int]:
+    """Empty: the kernel reports no counters of the connection."""
     first, last = (agent.connection(number, edge) for edge in (MEASURE_START, MEASURE_END))
     return {name: value - first.tcp.get(name, 0) for name, value in last.tcp.items()}
 
@@ -160,7 +161,10 @@ def _payload(found: _Counted) -> Iterator[Reconciliation]:
         for number in range(len(agent.spec.rows)):
             first, last = (agent.connection(number, edge) for edge in (MEASURE_START, MEASURE_END))
             verified += last.bytes_received - first.bytes_received
-            delivered += _growth_of(agent, number).get("tcp_bytes_received", 0)
+            grown = _growth_of(agent, number)
+            if "tcp_bytes_received" not in grown:
+                return
+            delivered += grown["tcp_bytes_received"]
     yield _compared(
         "payload that the applications verified = that their TCP delivered", verified, delivered
     )
@@ -193,7 +197,8 @@ def _wire(found: _Counted) -> Iterator[Reconciliation]:
     A receiver of duplicate data reports it in a TCP option, which takes bytes. A segment that was
     retransmitted although it was not lost arrives twice, so the interface counts its payload twice.
     """
-    if "interface_bytes_received" not in found.received:
+    payload = _wire_payload(found)
+    if "interface_bytes_received" not in found.received or payload is None:
         return
     options, full_payload = _segment(found)
     frames = found.received["interface_packets_received"]
@@ -204,7 +209,7 @@ def _wire(found: _Counted) -> Iterator[Reconciliation]:
     yield _compared(
         "bytes of the interfaces that receive data = payload and headers of its frames",
         found.received["interface_bytes_received"],
-        _wire_payload(found) + frames * header_bytes + reports * _DUPLICATE_REPORT_BYTES,
+        payload + frames * header_bytes + reports * _DUPLICATE_REPORT_BYTES,
         tolerance=copies * full_payload,
         explained=f"{copies} segments were sent again that were not lost, and arrived twice",
     )
@@ -220,8 +225,9 @@ def _segment(found: _Counted) -> tuple[int, int]:
     return options, mtu_bytes - IP_TCP_HEADER_BYTES - options
 
 
-def _wire_payload(found: _Counted) -> int:
-    """Payload that reached the receivers over links, summed over their connections."""
+def _wire_payload(found: _Counted) -> int | None:
+    """Payload that reached the receivers over links, summed over their connections; None: the
+    kernel of one of them does not report it."""
     hosts = {one.host for one in found.receiving}
     total = 0
     for agent in found.evidence.agents.values():
@@ -230,7 +236,10 @@ def _wire_payload(found: _Counted) -> int:
         for number, row in enumerate(agent.spec.rows):
             one = found.evidence.specs.connections[row]
             if found.evidence.routes.route(one.client, one.server).hops:
-                total += _growth_of(agent, number).get("tcp_bytes_received", 0)
+                grown = _growth_of(agent, number)
+                if "tcp_bytes_received" not in grown:
+                    return None
+                total += grown["tcp_bytes_received"]
     return total
 
 

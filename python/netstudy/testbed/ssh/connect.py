@@ -40,7 +40,6 @@ _TAIL_BYTES: Final = 65_536
 _BOTH: Final = (
     "BatchMode=yes",
     "StrictHostKeyChecking=yes",
-    "LogLevel=ERROR",
     "RemoteCommand=none",
     "RequestTTY=no",
     "PermitLocalCommand=no",
@@ -51,6 +50,8 @@ _BOTH: Final = (
     "EscapeChar=none",
 )
 _OF_MASTER: Final = (
+    # At ERROR, ssh does not say that the other end has closed the connection.
+    "LogLevel=INFO",
     f"ConnectTimeout={CONNECT_S}",
     "ConnectionAttempts=1",
     # The keepalive ends a master whose connection is cut without a reset.
@@ -63,6 +64,7 @@ _OF_MASTER: Final = (
     "AddKeysToAgent=no",
 )
 _OF_SESSION: Final = (
+    "LogLevel=ERROR",
     "ControlMaster=no",
     # Where the master refuses a session, ssh would log in a second time instead of failing.
     "ProxyCommand=false",
@@ -286,6 +288,12 @@ _CAUSES: Final[Sequence[tuple[str, str]]] = (
     (
         r"No route to host|Network is unreachable",
         "there is no route to {destination}: is it switched on, and in this network?",
+    ),
+    (
+        r"Connection (closed|reset) by",
+        "{destination} ended the connection during the log-in: its sshd has too many at once "
+        "(MaxStartups), or the log-in took longer than its LoginGraceTime; the log of sshd says "
+        "which",
     ),
     (
         r"timed out|Timeout, server",

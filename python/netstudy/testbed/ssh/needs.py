@@ -11,6 +11,7 @@ from netstudy import wire
 from netstudy.inventory import Inventory
 from netstudy.plan.paths import Routes
 from netstudy.testbed.ssh.assignment import TestAddress, assign
+from netstudy.testbed.workloads import traffic_of
 
 Place = tuple[str, IPv4Address]
 """A host of the inventory, and one of its test addresses."""
@@ -35,6 +36,8 @@ class Needs:
     """Host -> the groups that it plays; in the runs of a group with several TCPs, each once."""
     paths: dict[tuple[Place, Place], set[int]] = field(default_factory=dict)
     """Client and server of connections -> round-trip times in ns that the study's links make up."""
+    storing: set[str] = field(default_factory=set)
+    """Hosts whose files are read or written."""
 
     @property
     def hosts(self) -> tuple[str, ...]:
@@ -46,9 +49,11 @@ def needs_of_runs(runs: Iterable[wire.Run], inventory: Inventory) -> Needs:
     """The needs of some runs, all of which can be assigned to hosts."""
     found = Needs()
     # Runs differ in much that hosts need not know of.
-    distinct = {(repr(run.network), run.workload.connected): run for run in runs}
+    distinct = {(repr(run.network), run.workload.connected, _stores(run)): run for run in runs}
     for run in distinct.values():
         assigned = assign(run.network, inventory)
+        if _stores(run):
+            found.storing.update(assigned.hosts.values())
         for one in assigned.addresses:
             _add_interface(found, run.network, one)
         for node, host in assigned.hosts.items():
@@ -65,6 +70,10 @@ def needs_of_runs(runs: Iterable[wire.Run], inventory: Inventory) -> Needs:
             round_trips = found.paths.setdefault((client, server), set())
             round_trips.add(routes.route(*pair).delay_ns + routes.route(*pair[::-1]).delay_ns)
     return found
+
+
+def _stores(run: wire.Run) -> bool:
+    return bool(traffic_of(run.workload).folders(run.workload))
 
 
 def _add_interface(found: Needs, network: wire.Network, one: TestAddress) -> None:

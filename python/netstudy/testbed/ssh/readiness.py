@@ -12,7 +12,7 @@ from netstudy.documents.problems import listed
 from netstudy.errors import TestbedError
 from netstudy.hardware import HardwareLibrary
 from netstudy.inventory import HostEntry, Inventory
-from netstudy.testbed.real.kernel_tcp import control_name
+from netstudy.testbed.real.kernel_tcp import KernelRelease, control_name
 from netstudy.testbed.ssh.host_tcp import (
     FORGET_METRICS,
     congestion_controls,
@@ -27,6 +27,8 @@ from netstudy.testbed.ssh.trial import Trial, pairs_of, trials
 from netstudy.units import format_duration, format_rate, rough_size
 
 _FREE_BYTES_MIN: Final = 100_000_000
+_OPENAT2: Final = (5, 6)
+"""The first Linux with openat2."""
 _PERFORMANCE: Final = "performance"
 _NS_PER_S: Final = 1e9
 _NS_PER_US: Final = 1e3
@@ -95,6 +97,8 @@ def host_aspects(
         f"Linux {hello.kernel}, {hello.architecture}, {hello.cpus} CPUs",
     )
     yield from _disks(name, entry, opened.probed.free_bytes)
+    if name in needs.storing:
+        yield from _files(name, KernelRelease(hello.kernel))
     groups = needs.groups.get(name, [])
     yield _controls(name, hello.uid, looked, {control_name(group.tcp) for group in groups})
     yield from _tcp(name, looked, groups)
@@ -135,6 +139,14 @@ def _disks(host: str, entry: HostEntry, free_bytes: tuple[int, int] | None) -> I
             "free some space, or name another folder in the inventory",
             needed=False,
         )
+
+
+def _files(host: str, kernel: KernelRelease) -> Iterator[HostAspect]:
+    """Agents open files by openat2(2)."""
+    if kernel.version < _OPENAT2:
+        found = "{} has {}; files need Linux {}.{} or later".format(host, kernel.name, *_OPENAT2)
+        advice = "leave from and to out in the study: data are then made and discarded in memory"
+        yield HostAspect(host, "files", False, found, advice)
 
 
 def _controls(host: str, uid: int, looked: Looked, wanted: set[str]) -> HostAspect:

@@ -139,11 +139,11 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
     of_server = [evidence.connection_growth(row, "server") for row in rows]
     ends = {"client": of_client, "server": of_server}
 
-    def total(name: str) -> tuple[int, ...]:
-        return tuple(sum(ends[role][row][2][name] for role in evidence.sending) for row in rows)
-
-    def is_counted(name: str) -> bool:
-        return all(name in ends[role][row][2] for role in evidence.sending for row in rows)
+    def total(name: str) -> tuple[int, ...] | None:
+        grown = [[ends[role][row][2].get(name) for role in evidence.sending] for row in rows]
+        if any(None in each for each in grown):
+            return None
+        return tuple(sum(filter(None, each)) for each in grown)
 
     whole_ns = len(evidence.sending) * (evidence.measure.end_ns - evidence.measure.start_ns)
 
@@ -165,7 +165,7 @@ def connection_samples(evidence: Evidence, busy_ns: Mapping[int, int]) -> wire.C
         bytes_sent=tuple(sent for _, sent in carried),
         busy_ns=tuple(busy_ns.get(row, 0) for row in rows),
         retransmissions=total("retransmissions"),
-        timeouts=total("timeouts") if is_counted("timeouts") else None,
+        timeouts=total("timeouts"),
         idle_ns=tuple(None if busy is None else whole_ns - busy for busy in time_ns("busy_us")),
         peer_window_ns=time_ns("peer_window_us"),
         own_buffer_ns=time_ns("own_buffer_us"),

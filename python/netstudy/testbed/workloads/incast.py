@@ -96,10 +96,8 @@ class IncastTraffic(Traffic[wire.Incast]):
             iteration=wire.IterationSamples(
                 completion_ns=tuple(_completion_ns(times)),
                 dropped_packets=_dropped(evidence, times.started_ns),
-                retransmissions=_sums(_measured(evidence, "retransmissions")),
-                timeouts=_sums(_measured(evidence, "timeouts"))
-                if _is_measured(evidence, "timeouts")
-                else None,
+                retransmissions=_measured(evidence, "retransmissions"),
+                timeouts=_measured(evidence, "timeouts"),
             ),
             connection=connection_samples(evidence, _busy_ns(evidence)).model_copy(
                 update={"last": _last(evidence, requests)}
@@ -148,28 +146,21 @@ def _dropped(evidence: Evidence, started_ns: Sequence[int]) -> tuple[int, ...] |
     return tuple(counts)
 
 
-def _measured(evidence: Evidence, name: str) -> Iterator[list[int]]:
-    """For each server, the growth of a value of TCP_INFO over each iteration of the measuring
-    phase."""
-    warmup = evidence.run.count("warm-up")
-    for server in evidence.servers:
-        totals = _before_responses(server).values[name]
-        yield [after - before for before, after in pairwise(totals)][warmup:]
-
-
-def _is_measured(evidence: Evidence, name: str) -> bool:
-    """True if the kernel of each server reports this value of TCP_INFO."""
-    return all(name in _before_responses(server).values for server in evidence.servers)
+def _measured(evidence: Evidence, name: str) -> tuple[int, ...] | None:
+    """The growth of a value of TCP_INFO over each iteration of the measuring phase, summed over all
+    servers; None: the system of one of them does not report it."""
+    totals = [_before_responses(server).values.get(name) for server in evidence.servers]
+    known = [one for one in totals if one is not None]
+    if len(known) < len(totals):
+        return None
+    grown = ([after - before for before, after in pairwise(one)] for one in known)
+    return tuple(map(sum, zip(*grown, strict=True)))[evidence.run.count("warm-up") :]
 
 
 def _before_responses(server: AgentEvidence) -> agent_wire.ReadingsRecord:
     """A server's readings of its connection before each response, and at the end."""
     (found,) = (one for one in server.readings(0) if one.taken == "before-responses")
     return found
-
-
-def _sums(parts: Iterator[list[int]]) -> tuple[int, ...]:
-    return tuple(sum(values) for values in zip(*parts, strict=True))
 
 
 def _requests(evidence: Evidence) -> dict[int, agent_wire.RequestsRecord]:

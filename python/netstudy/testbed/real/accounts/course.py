@@ -59,7 +59,7 @@ class Course:
     def round_trips(self, start_ns: int, end_ns: int) -> list[RoundTrip]:
         """Samples from readings in a span while data were outstanding, and from the first one after
         it: the kernel smooths over the acknowledgments before a reading."""
-        if not self.columns:
+        if "srtt_us" not in self.columns:
             return []
         smoothed, deviation = self.columns["srtt_us"], self.columns["rttvar_us"]
         outstanding = self.columns["unacked_segments"]
@@ -70,8 +70,11 @@ class Course:
 
     def last_under_way_ns(self, start_ns: int, end_ns: int) -> int:
         """The last reading in a span at which segments were under way for sure; the start, if there
-        is none. A single segment may have arrived already, and its acknowledgment be delayed."""
-        outstanding = self.columns.get("unacked_segments", ())
+        is none, or if readings do not tell. A single segment may have arrived already, and its
+        acknowledgment be delayed."""
+        outstanding = self.columns.get("unacked_segments")
+        if outstanding is None:
+            return start_ns
         first, after = bisect_left(self.at_ns, start_ns), bisect_right(self.at_ns, end_ns)
         places = (place for place in reversed(range(first, after)) if outstanding[place] > 1)
         last = next(places, None)
@@ -92,9 +95,10 @@ class Course:
         )
 
     def latest(self, name: str, at_ns: int) -> int | None:
-        """The value at the last reading until then; None: there is none."""
+        """The value at the last reading until then; None: it is not known."""
         place = bisect_right(self.at_ns, at_ns)
-        return self.columns[name][place - 1] if place else None
+        values = self.columns.get(name)
+        return values[place - 1] if values and place else None
 
     @property
     def least_round_trip_ns(self) -> float | None:

@@ -185,8 +185,6 @@ impl Files {
     }
 }
 
-<<<<<<< HEAD
-=======
 /// Opens a path in a folder. The kernel refuses symbolic links and paths that lead out of the folder.
 fn open_beneath(folder: &File, path: &str, flags: OFlag) -> Result<File, Errno> {
     let mode =
@@ -209,16 +207,6 @@ fn check_kernel(folder: &File) -> Result<(), Failure> {
     }
 }
 
-/// Deletes the files that were created for the run.
-impl Drop for Files {
-    fn drop(&mut self) {
-        for path in &self.made {
-            let _ = fs::remove_file(path);
-        }
-    }
-}
-
->>>>>>> hq
 /// The FTP error that corresponds to an error of a local file.
 pub(super) fn local(error: &io::Error) -> FileTrouble {
     match error.raw_os_error().map(Errno::from_raw) {

@@ -207,7 +207,7 @@ def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
     def check_count(runs: int) -> None:
         testbed, inventory = chosen(asked.testbed)
         if testbed in TESTBEDS:  # other names are refused later
-            at_least = least(runs, named(testbed, inventory), manner.threads)
+            at_least = least(runs, named(testbed, inventory, asked.study), manner.threads)
             check_cost(at_least, max_time, manner.results)
 
     prepared = prepare(asked, check_count)

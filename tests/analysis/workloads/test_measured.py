@@ -17,9 +17,9 @@ from netstudy.analysis.verdict import Comparison, Pair, verdict_table
 from netstudy.plan.identity import digest
 from netstudy.report.cellrefs import cell_number
 from netstudy.report.export import exported, to_csv, to_json
-from netstudy.report.workloads.published import PUBLISHED
-from netstudy.testbed.workloads import record_of
-from netstudy.wire import Network, Plan, Published, PublishedValue, Run, Treatment
+from netstudy.report.workloads.measured import MEASURED
+from netstudy.testbed.measured.records import record_of_table
+from netstudy.wire import Measured, MeasuredValue, Network, Plan, Run, Treatment
 
 NOTHING = Network(groups=(), nodes=(), links=())
 
@@ -33,7 +33,7 @@ def published(
 ) -> Run:
     """A run of which (value, rounding) of some metrics were published."""
     given = tuple(
-        PublishedValue(metric=name, value=value, rounding=rounding, row="data.csv:2")
+        MeasuredValue(metric=name, value=value, rounding=rounding, row="data.csv:2")
         for name, (value, rounding) in values.items()
     )
     return Run(
@@ -43,14 +43,14 @@ def published(
         replicate=replicate,
         seed="0" * 16,
         network=NOTHING,
-        workload=Published(of=of, source=("me",), given=given),
+        workload=Measured(of=of, source=("me",), given=given),
         phases=(),
     )
 
 
 def cells(*runs: Run) -> CellTable:
     plan = Plan(study="small", seed=1, runs=runs)
-    return pool(plan, [record_of(run) for run in runs])
+    return pool(plan, [record_of_table(run) for run in runs])
 
 
 def named(table: CellTable, name: str) -> Metric:
@@ -189,9 +189,9 @@ def test_a_value_that_was_not_repeated_is_held_against_the_interval_of_one_that_
 
 def test_only_of_a_value_that_was_not_repeated_is_rounding_said_to_be_all_that_is_known() -> None:
     run = published({"switch": "a"}, {"completion_ms_mean": (31.0, 0.1)})
-    assert not any("rounding" in str(sentence) for sentence in PUBLISHED.description([run]))
-    assert PUBLISHED.single is not None
-    assert str(PUBLISHED.single(1, 2)).startswith(
+    assert not any("rounding" in str(sentence) for sentence in MEASURED.description([run]))
+    assert MEASURED.single is not None
+    assert str(MEASURED.single(1, 2)).startswith(
         "1 of 2 cells have one published value: its rounding is known"
     )
 

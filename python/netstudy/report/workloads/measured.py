@@ -1,8 +1,9 @@
-"""The report's text on published runs: the sources of their values."""
+"""The report's text on runs that were measured elsewhere: the sources of their values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 from netstudy.analysis.intervals import CONFIDENCE
 from netstudy.analysis.rank import PERMUTATIONS
@@ -12,11 +13,11 @@ from netstudy.report.cellrefs import count, plain
 from netstudy.report.prose.words import margin_sentence, number_range, things
 from netstudy.report.refs import Name, Sentence, say
 from netstudy.report.workloads.base import WorkloadPage
-from netstudy.wire import Published, Run
+from netstudy.wire import Measured, Run
 
 
-def _work(run: Run) -> Published:
-    assert isinstance(run.workload, Published), "this is the page of published values"
+def _work(run: Run) -> Measured:
+    assert isinstance(run.workload, Measured), "this is the page of runs measured elsewhere"
     return run.workload
 
 
@@ -27,20 +28,53 @@ def _listed(sources: Iterable[str]) -> Name:
 
 def _description(runs: Sequence[Run]) -> list[Sentence]:
     works = [_work(run) for run in runs]
-    sources = dict.fromkeys(source for work in works for source in work.source)
-    given = number_range([len(work.given) for work in works], "published values of a run")
+    tables, files = [one for one in works if one.given], [one for one in works if one.files]
     return [
-        say(
-            "The values are published ones, {given} a run: {sources}.",
-            given=things(given, "value"),
-            sources=_listed(sources),
-        ),
+        *(_of_tables(tables) if tables else ()),
+        *(_of_files(files) if files else ()),
         say("The runs were not made here: only their source describes them."),
     ]
 
 
-def _methods(result: StudyResult) -> list[Sentence]:
-    """The sentences on methods, for published values, whose runs are not known."""
+def _of_tables(works: Sequence[Measured]) -> Iterator[Sentence]:
+    sources = dict.fromkeys(source for work in works for source in work.source)
+    given = number_range([len(work.given) for work in works], "values of a run")
+    if sources:
+        yield say(
+            "The values are published ones, {given} a run: {sources}.",
+            given=things(given, "value"),
+            sources=_listed(sources),
+        )
+    else:
+        rows = dict.fromkeys(one.row.rpartition(":")[0] for work in works for one in work.given)
+        yield say(
+            "The values are of a table, {given} a run: {files}.",
+            given=things(given, "value"),
+            files=_listed(rows),
+        )
+
+
+def _of_files(works: Sequence[Measured]) -> Iterator[Sentence]:
+    formats = Counter(work.files[0].format for work in works)
+    yield say(
+        "The values are of files, one measurement a run: {formats}.",
+        formats=_listed(f"{number:,} by {form}" for form, number in formats.items()),
+    )
+    beside: dict[str, dict[str, None]] = {}
+    for work in works:
+        for one in work.files[1:]:
+            beside.setdefault(str(one.node), {})[one.format] = None
+    if beside:
+        yield say(
+            "Files that were recorded on hosts are cut to the time of the run: {hosts}.",
+            hosts=_listed(f"{host} by {', '.join(forms)}" for host, forms in beside.items()),
+        )
+
+
+def _methods(result: StudyResult) -> list[Sentence] | None:
+    """The sentences on methods, for values of tables, whose runs are not known; None for files."""
+    if any(_work(run).files for row in result.cells.rows for run in row.planned):
+        return None
     # The usual sentences on runs do not apply: warm-up, pooling and batches are unknown.
     return [
         say(
@@ -72,7 +106,15 @@ def _methods(result: StudyResult) -> list[Sentence]:
 
 
 def _provenance(result: StudyResult) -> Sentence:
-    return say("Published values, from {sources}", sources=_listed(result.sources))
+    if result.testbed.published:
+        return say("Published values, from {sources}", sources=_listed(result.sources))
+    runs = [run for row in result.cells.rows for run in row.planned]
+    files = dict.fromkeys(one.path for run in runs for one in _work(run).files)
+    return say(
+        "{runs} measured elsewhere, from {files}",
+        runs=things(count(len(runs), "runs"), "run"),
+        files=things(count(len(files), "files"), "file"),
+    )
 
 
 def _single(cells: int, total: int) -> Sentence:
@@ -84,7 +126,7 @@ def _single(cells: int, total: int) -> Sentence:
     )
 
 
-PUBLISHED = WorkloadPage(
+MEASURED = WorkloadPage(
     description=_description,
     senders="the senders",
     methods=_methods,

@@ -1,5 +1,4 @@
-"""The plan of a published study: a run for each cell with published values, or for each repetition
-of the cell.
+"""Plans from tables: a run for each cell with published values, or for each repetition of the cell.
 
 Such a run has no network and no phases: the study file describes how its author would run the
 study, not how the published results were measured. The run's workload holds the published values,
@@ -12,23 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from netstudy import wire
+from netstudy.documents.problems import raise_problems
 from netstudy.errors import StudyError
 from netstudy.plan.identity import canonical, digest, run_seed
-from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
-from netstudy.plan.workloads import published_work, values_bytes
-from netstudy.study import Case, Study, level_text
+from netstudy.plan.measured.whole import UNKNOWN_NETWORK, is_kept, planned_study
+from netstudy.plan.planned import PlannedStudy
+from netstudy.plan.workloads import measured_work
+from netstudy.study import Case, Study
 from netstudy.study.published_values import published_values
-from netstudy.study.reference_files import PublishedValue, with_published_levels
+from netstudy.study.reference_files import PublishedValue, read_table, with_published_levels
 from netstudy.study.treatments import treatments
 from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Treatment
 
-_NETWORK = wire.Network(groups=(), nodes=(), links=())
-"""Empty: the network is unknown."""
-_Key = tuple[str, int, tuple[wire.PublishedValue, ...]]
-"""A treatment as text, a repetition, and its published values."""
-_RECORD_BYTES = 1_000
-"""Size of a record without its values."""
+_Key = tuple[str, int, tuple[wire.MeasuredValue, ...]]
+"""A treatment as text, a repetition, and its values."""
 
 
 def published_plan(
@@ -43,26 +40,19 @@ def published_plan(
     values = published_values(study)
     if not study.reference:
         raise StudyError("the study has no reference data, so it has no published values")
-    runs = tuple(_runs(study, values, seed, only or {}))
+    runs = tuple(_runs(study, values, study.workload.kind, seed, only or {}))
     if not runs:
         raise StudyError("no published value is left: none has the levels of this run")
-    size = sum(_RECORD_BYTES + values_bytes(run) for run in runs)
-    plan_bytes = sum(len(wire.to_json(run)) for run in runs)
-    # Nothing is run, so there are no packets and no time; only records are written.
-    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0, plan_bytes=plan_bytes)
-    planned = tuple(
-        PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
-    )
-    return PlannedStudy(
-        study=study,
-        seed=seed,
-        cells=tuple(_cells(study, runs)),
-        estimate=estimate,
-        most=estimate,
-        loops=(),
-        one_of_each=runs,
-        expand=lambda: Expanded(planned, runs, runs),
-    )
+    return planned_study(study, seed, runs)
+
+
+def table_runs(study: Study, seed: int, only: Mapping[str, Sequence[Level]]) -> Iterator[wire.Run]:
+    """The runs of the tables of measured runs. Raises StudyError if a table has a mistake."""
+    assert study.file.measured is not None, "only a study of measured runs has tables"
+    tables = [read_table(study, index) for index in range(len(study.file.measured.tables))]
+    raise_problems([problem for table in tables for problem in table.problems])
+    values = [value for table in tables for value in table.values]
+    return _runs(study, values, None, seed, only)
 
 
 def not_published(study: Study, planned: PlannedStudy) -> int:
@@ -71,27 +61,32 @@ def not_published(study: Study, planned: PlannedStudy) -> int:
     covered = {(cell.case, canonical(cell.treatment)) for cell in planned.cells}
     own = (
         (case.name, canonical({factor.name: whole[factor.name] for factor in case.factors}))
-        for case in _cases(study)
+        for case in _cases(study, published_values(study))
         for whole in treatments(case)
     )
     return sum(key not in covered for key in own)
 
 
 def _runs(
-    study: Study, values: Sequence[PublishedValue], seed: int, only: Mapping[str, Sequence[Level]]
+    study: Study,
+    values: Sequence[PublishedValue],
+    of: str | None,
+    seed: int,
+    only: Mapping[str, Sequence[Level]],
 ) -> Iterator[wire.Run]:
-    """The runs; several cases share a run if they have the same treatment and the same values."""
+    """The runs; several cases share a run if they have the same treatment and the same values. `of`
+    is the workload that was run, if it is known."""
     found: dict[_Key, list[str]] = {}
-    works: dict[_Key, wire.Workload] = {}
+    works: dict[_Key, wire.Measured] = {}
     wholes: dict[str, Treatment] = {}
-    for case in _cases(study):
+    for case in _cases(study, values):
         for whole in treatments(case):
-            if not _is_kept(whole, only):
+            if not is_kept(whole, only):
                 continue
             text = canonical(whole)
             wholes.setdefault(text, whole)
             for repetition, read in _by_repetition(case, whole, values).items():
-                work = published_work(study.workload.kind, read)
+                work = measured_work(of, read)
                 # The values are part of the key: two cases with the same treatment may have
                 # different data, and then they must not share a run.
                 key = (text, repetition, work.given)
@@ -105,25 +100,16 @@ def _runs(
             treatment=wholes[text],
             replicate=repetition,
             seed=run_seed(wholes[text], repetition, seed),
-            network=_NETWORK,
+            network=UNKNOWN_NETWORK,
             workload=works[key],
             phases=(),
         )
 
 
-def _cases(study: Study) -> Iterator[Case]:
+def _cases(study: Study, values: Sequence[PublishedValue]) -> Iterator[Case]:
     """The test cases. A factor with endless levels gets the published levels."""
-    values = published_values(study)
     for case in study.cases:
         yield with_published_levels(case, (one for one in values if one.case in (None, case.name)))
-
-
-def _is_kept(whole: Treatment, only: Mapping[str, Sequence[Level]]) -> bool:
-    return all(
-        level_text(whole[name]) in set(map(level_text, levels))
-        for name, levels in only.items()
-        if name in whole
-    )
 
 
 def _by_repetition(
@@ -155,16 +141,3 @@ def _check_levels(case: Case, value: PublishedValue) -> None:
                 "in reference.factors, or the level in reference.at",
                 str(value.place),
             )
-
-
-def _cells(study: Study, runs: Sequence[wire.Run]) -> Iterator[Cell]:
-    for case in study.cases:
-        ids: dict[str, list[str]] = {}
-        levels: dict[str, Treatment] = {}
-        for run in runs:
-            if case.name in run.cases:
-                own = {factor.name: run.treatment[factor.name] for factor in case.factors}
-                ids.setdefault(canonical(own), []).append(run.id)
-                levels[canonical(own)] = own
-        for text, found in ids.items():
-            yield Cell(case.name, levels[text], tuple(found))

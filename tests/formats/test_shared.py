@@ -1,4 +1,4 @@
-"""What all formats share: JSON as tools write it, numbers, times, and laws."""
+"""Shared parts of all formats: JSON as tools write it, numbers, times, and laws."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ FORMATS: Final[tuple[Format, ...]] = ()
 
 @cache
 def formats() -> tuple[Format, ...]:
-    """All formats: those of netstudy and then those of installed packages.
+    """All formats: netstudy's own, then the formats of installed packages.
 
     Raises FormatError if the format of a package cannot be loaded, or has the name of another one.
     """

@@ -203,7 +203,7 @@ def _without_special_numbers(text: str) -> _Strict:
         if found.startswith('"'):
             return found
         numbers.append(found)
-        # Of the same length, so that places in messages stay those of the file.
+        # Of the same length, so that messages name places of the file.
         return "NaN".ljust(len(found))
 
     return _Strict(_NOT_FINITE.sub(replaced, text), numbers)

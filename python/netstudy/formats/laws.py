@@ -2,7 +2,7 @@
 
 Each function returns a `Check` with the figures that it compared. A tolerance is the caller's, in
 the unit of the figures: it follows from the digits that the file prints and from the tool's known
-slack, and stands in the detail.
+slack, and the detail names it.
 """
 
 from __future__ import annotations

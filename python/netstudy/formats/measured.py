@@ -107,7 +107,7 @@ class Counters:
     at_s: float | None
     """When they were read, since 1970; None: the file does not say."""
     values: Mapping[str, int]
-    """Counter -> value. The names stand in `quantities` of the format."""
+    """Counter -> value. The format's `quantities` list the names."""
     zeros_left_out: bool = False
     """True if a counter that is missing is 0, as in the output of `nstat -j`."""
 

@@ -1,6 +1,6 @@
 """Numbers as programs print them, for formats that are text.
 
-Python's `float` reads `1_000`, `nan` and `٣`; these functions read what C's printf writes in the
+Python's `float` reads `1_000`, `nan` and `٣`; these functions read the output of C's printf in the
 locale C, and refuse the rest with the reason.
 """
 

@@ -65,7 +65,12 @@ def read_file(path: Path) -> tuple[Format, Content]:
 
     Raises FormatError if no format recognises the file or it cannot be read, and OSError as `open`.
     """
-    data = plain(path.read_bytes())
+    return content_of(path.read_bytes())
+
+
+def content_of(data: bytes) -> tuple[Format, Content]:
+    """The format of the bytes of a file, and its content. Raises FormatError."""
+    data = plain(data)
     found = recognise(data[:HEAD_BYTES])
     if found is None:
         raise FormatError(_unknown(data))

@@ -19,7 +19,6 @@ from netstudy.documents.shapes import OneOrMore, Short
 from netstudy.documents.validation import Model, fault
 from netstudy.formats import formats
 from netstudy.formats.measured import Better
-from netstudy.formats.measured import Quantity as Measurable
 from netstudy.study.levels import LevelValue
 from netstudy.study.outcome import MeasuredTable
 from netstudy.study.vocabulary import Quantity
@@ -129,17 +128,12 @@ def declared(label: str) -> WorkloadMetric:
 
 
 def metrics_of_files() -> dict[str, WorkloadMetric]:
-    """Every quantity of the formats of load generators, as a metric of the workload."""
-    return {one.name: declared(one.label) for one in _quantities(of_hosts=False)}
+    """Every quantity of a format, as a metric of runs."""
+    return {one.name: declared(one.label) for form in formats() for one in form.quantities}
 
 
 def metrics_of_hosts() -> dict[str, Quantity]:
-    """Every quantity of the formats of host readings."""
-    return {one.name: Quantity(one.label, at_port=True) for one in _quantities(of_hosts=True)}
-
-
-def _quantities(*, of_hosts: bool) -> Iterator[Measurable]:
-    for form in formats():
-        for one in form.quantities:
-            if one.is_of_host == of_hosts:
-                yield one
+    """Every quantity of a format, as a metric of hosts."""
+    return {
+        one.name: Quantity(one.label, at_port=True) for form in formats() for one in form.quantities
+    }

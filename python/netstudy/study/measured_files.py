@@ -103,6 +103,15 @@ def matching(folder: Path, pattern: str) -> Iterator[tuple[str, dict[str, str]]]
             yield path, match.groupdict()
 
 
+def host_paths(folder: Path, pattern: str, run: str, names: Mapping[str, str]) -> list[str]:
+    """The files of a host for the run in the file `run`, relative to the folder. `names` has the
+    texts for the names in braces."""
+    path = PurePath(run)
+    known = {**names, **dict(zip(OF_THE_RUN, (str(path.parent), path.stem), strict=True))}
+    text = PLACEHOLDER.sub(lambda one: known[one[1]], pattern)
+    return [path for path, _ in matching(folder, text)]
+
+
 def _expressions(parts: Iterable[str]) -> Iterator[str]:
     """The regular expression of each part of a pattern. A name that occurs again has the same
     text."""
@@ -174,15 +183,12 @@ class _Files:
 
     def _of_host(self, host: str, run: str, names: Mapping[str, str]) -> tuple[HostFile, ...]:
         """The files of a host for the run in the file `run`."""
-        path = PurePath(run)
-        known = {**names, **dict(zip(OF_THE_RUN, (str(path.parent), path.stem), strict=True))}
         found: list[HostFile] = []
         for number, pattern in enumerate(self.runs.hosts[host]):
-            text = PLACEHOLDER.sub(lambda one: known[one[1]], pattern)
-            paths = [path for path, _ in matching(self.study.folder, text)]
+            paths = host_paths(self.study.folder, pattern, run, names)
             try:
                 if not paths:
-                    raise FormatError(f"no file {text} for the run in {run}")
+                    raise FormatError(f"no file {pattern} for the run in {run}")
                 found += [_host_file(self.study.folder, host, path) for path in paths]
             except FormatError as error:
                 place = (MEASURED, "hosts", host, number)

@@ -31,7 +31,7 @@ from netstudy.plan.workloads import LOWERINGS
 from netstudy.report import conclusions as pages
 from netstudy.study import conclusions
 from netstudy.study.file import StudyFile
-from netstudy.study.vocabulary import HOST_METRICS, TESTBEDS
+from netstudy.study.vocabulary import HOST_METRICS
 from netstudy.study.workloads import WORDS, Workload
 
 CLASSES_OF_CONCLUSIONS: Final = (
@@ -113,9 +113,9 @@ def kinds_of_conclusions() -> Known:
 
 
 def workloads() -> Known:
-    """The names of this version's workloads. `published` is also a testbed, and a probe
+    """The names of this version's workloads. Runs that were measured elsewhere have none. A probe
     also has requests, so a text of only these words does not prove that a workload is meant."""
-    wired = get_args(get_args(wire.Workload)[0])
+    wired = get_args(wire.Traffic)
     kinds = {*Workload.kinds(), *(str(one.model_fields["kind"].default) for one in wired)}
     units = {unit for one in LOWERINGS for unit in (one.unit, one.unit.removesuffix("s"))}
     probes = {name for key in wire.Probe.model_fields for name in key.split("_")}
@@ -125,10 +125,10 @@ def workloads() -> Known:
         noun="workload",
         files=frozenset(kinds),
         models=frozenset(one.__name__ for one in wired),
-        texts=frozenset((kinds | units) - set(TESTBEDS)),
+        texts=frozenset(kinds | units),
         metrics=frozenset(metric for kind in kinds & set(WORDS) for metric in WORDS[kind].metrics)
         - set(HOST_METRICS),
-        words=frozenset((kinds | units) - set(TESTBEDS) - shared),
+        words=frozenset((kinds | units) - shared),
     )
 
 

@@ -22,8 +22,8 @@ def test_this_version_names_kinds_in_their_files_alone() -> None:
 
 
 def test_every_kind_is_looked_for() -> None:
-    assert {"incast", "transfer", "request", "transactions", "published"} <= workloads().files
-    assert {"Incast", "Transfer", "Request", "Published"} <= workloads().models
+    assert {"incast", "transfer", "request", "transactions"} <= workloads().files
+    assert {"Incast", "Transfer", "Request", "Transactions"} <= workloads().models
     assert {"knee", "first_repetition"} <= kinds_of_conclusions().files
 
 
@@ -41,8 +41,8 @@ def test_every_kind_of_conclusion_has_a_file_in_each_layer() -> None:
             "netstudy.analysis.workloads.incast.DROPS is in the file of one workload",
         ),
         (
-            "from netstudy.report.workloads import published",
-            "netstudy.report.workloads.published is in the file of one workload",
+            "from netstudy.report.workloads import request",
+            "netstudy.report.workloads.request is in the file of one workload",
         ),
         ("from netstudy.wire import Run, Transfer", "wire.Transfer is one workload's"),
         ("isinstance(work, wire.Request)", "wire.Request is one workload's"),

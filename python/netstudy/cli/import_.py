@@ -215,7 +215,7 @@ def _as_json(found: Collection) -> dict[str, Any]:
                 "format": one.format,
                 "levels": {**one.group.at, **one.names},
                 "runs": len(one.measurements),
-                "errors": [run.error for run in one.measurements if run.error is not None],
+                "failed": [run.error for run in one.measurements if run.error is not None],
             }
             for one in found.files
         ],

@@ -13,12 +13,16 @@ from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan.identity import canonical, digest, run_seed
 from netstudy.plan.measured.tables import table_runs
-from netstudy.plan.measured.whole import UNKNOWN_NETWORK, is_kept, planned_study
+from netstudy.plan.measured.whole import (
+    UNKNOWN_NETWORK,
+    declared_metric,
+    is_kept,
+    planned_study,
+)
 from netstudy.plan.planned import PlannedStudy
 from netstudy.study import Study
-from netstudy.study.measured import DeclaredMetric
 from netstudy.study.measured_files import FoundRun, found_runs
-from netstudy.study.measured_runs import DIRECTIONS, contents_of
+from netstudy.study.measured_runs import contents_of
 from netstudy.study.model import MAIN_CASE
 from netstudy.wire import Level
 
@@ -66,28 +70,14 @@ def _runs_of_files(
 
 
 def _workload(study: Study, found: FoundRun) -> wire.Measured:
-    contents = contents_of(found)
-    return wire.Measured(
-        of=None,
-        files=contents.run.files,
-        block=found.block,
-        metrics=tuple(
-            with_declared(one, study.file.metrics.get(one.name)) for one in contents.metrics
-        ),
+    contents, own = contents_of(found), study.file.metrics
+    metrics = (
+        declared_metric(one.name, own[one.name], one) if one.name in own else one
+        for one in contents.metrics
     )
-
-
-def with_declared(metric: wire.MeasuredMetric, own: DeclaredMetric | None) -> wire.MeasuredMetric:
-    """The metric with what the study itself declares."""
-    if own is None:
-        return metric
-    changed = {
-        "direction": DIRECTIONS[own.better],
-        "decimals": own.decimals,
-        "unit": own.unit or metric.unit,
-        "label": own.label or metric.label,
-    }
-    return metric.model_copy(update=changed)
+    return wire.Measured(
+        of=None, files=contents.run.files, block=found.block, metrics=tuple(metrics)
+    )
 
 
 def _phases(found: FoundRun) -> Iterator[wire.Phase]:

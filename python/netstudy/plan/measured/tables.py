@@ -14,7 +14,7 @@ from netstudy import wire
 from netstudy.documents.problems import raise_problems
 from netstudy.errors import StudyError
 from netstudy.plan.identity import canonical, digest, run_seed
-from netstudy.plan.measured.whole import UNKNOWN_NETWORK, is_kept, planned_study
+from netstudy.plan.measured.whole import UNKNOWN_NETWORK, declared_metric, is_kept, planned_study
 from netstudy.plan.planned import PlannedStudy
 from netstudy.plan.workloads import measured_work
 from netstudy.study import Case, Study
@@ -40,7 +40,7 @@ def published_plan(
     values = published_values(study)
     if not study.reference:
         raise StudyError("the study has no reference data, so it has no published values")
-    runs = tuple(_runs(study, values, study.workload.kind, seed, only or {}))
+    runs = tuple(_runs(study, values, seed, only or {}))
     if not runs:
         raise StudyError("no published value is left: none has the levels of this run")
     return planned_study(study, seed, runs)
@@ -52,7 +52,7 @@ def table_runs(study: Study, seed: int, only: Mapping[str, Sequence[Level]]) -> 
     tables = [read_table(study, index) for index in range(len(study.file.measured.tables))]
     raise_problems([problem for table in tables for problem in table.problems])
     values = [value for table in tables for value in table.values]
-    return _runs(study, values, None, seed, only)
+    return _runs(study, values, seed, only)
 
 
 def not_published(study: Study, planned: PlannedStudy) -> int:
@@ -70,12 +70,12 @@ def not_published(study: Study, planned: PlannedStudy) -> int:
 def _runs(
     study: Study,
     values: Sequence[PublishedValue],
-    of: str | None,
     seed: int,
     only: Mapping[str, Sequence[Level]],
 ) -> Iterator[wire.Run]:
-    """The runs; several cases share a run if they have the same treatment and the same values. `of`
-    is the workload that was run, if it is known."""
+    """The runs; several cases share a run if they have the same treatment and the same values."""
+    of = None if study.is_measured else study.workload.kind
+    declared = {name: declared_metric(name, one) for name, one in study.file.metrics.items()}
     found: dict[_Key, list[str]] = {}
     works: dict[_Key, wire.Measured] = {}
     wholes: dict[str, Treatment] = {}
@@ -86,7 +86,7 @@ def _runs(
             text = canonical(whole)
             wholes.setdefault(text, whole)
             for repetition, read in _by_repetition(case, whole, values).items():
-                work = measured_work(of, read)
+                work = measured_work(of, read, declared)
                 # The values are part of the key: two cases with the same treatment may have
                 # different data, and then they must not share a run.
                 key = (text, repetition, work.given)

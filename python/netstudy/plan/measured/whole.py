@@ -10,6 +10,8 @@ from netstudy.plan.identity import canonical
 from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.workloads import values_bytes
 from netstudy.study import Study, level_text
+from netstudy.study.measured import DeclaredMetric
+from netstudy.study.measured_runs import DIRECTIONS
 from netstudy.wire import Level, Treatment
 
 UNKNOWN_NETWORK: Final = wire.Network(groups=(), nodes=(), links=())
@@ -36,6 +38,30 @@ def planned_study(study: Study, seed: int, runs: tuple[wire.Run, ...]) -> Planne
         loops=(),
         one_of_each=runs,
         expand=lambda: Expanded(planned, runs, runs),
+    )
+
+
+def declared_metric(
+    name: str, own: DeclaredMetric, of_file: wire.MeasuredMetric | None = None
+) -> wire.MeasuredMetric:
+    """A metric that the study declares; `of_file` is the metric of the same name that a file gives,
+    whose label and unit count if the study gives none."""
+    found = of_file or wire.MeasuredMetric(
+        name=name,
+        label=name,
+        unit="",
+        direction="neutral",
+        decimals=0,
+        formula="as its source gives it",
+        instrument="table",
+    )
+    return found.model_copy(
+        update={
+            "direction": DIRECTIONS[own.better],
+            "decimals": own.decimals,
+            "unit": own.unit or found.unit,
+            "label": own.label or found.label,
+        }
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from netstudy import wire
 from netstudy.plan.workloads.base import Planned
@@ -40,8 +40,14 @@ class MeasuredPlan(Planned[wire.Measured]):
             yield "metrics", ", ".join(read)
 
 
-def measured_work(of: str | None, values: Sequence[PublishedValue]) -> wire.Measured:
-    """A run with values of a table; `of` is the workload that was run, if it is known."""
+def measured_work(
+    of: str | None,
+    values: Sequence[PublishedValue],
+    declared: Mapping[str, wire.MeasuredMetric],
+) -> wire.Measured:
+    """A run with values of a table; `of` is the workload that was run, if it is known. `declared`
+    are metrics of the study itself, by name."""
+    names = dict.fromkeys(str(one.metric) for one in values)
     return wire.Measured(
         of=of,
         source=tuple(dict.fromkeys(one.source for one in values if one.source)),
@@ -51,6 +57,7 @@ def measured_work(of: str | None, values: Sequence[PublishedValue]) -> wire.Meas
             )
             for one in values
         ),
+        metrics=tuple(declared[name] for name in names if name in declared),
     )
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from netstudy.analysis.intervals import CONFIDENCE
 from netstudy.analysis.rank import PERMUTATIONS
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import ALPHA
-from netstudy.report.cellrefs import count, plain
+from netstudy.documents.problems import listed
+from netstudy.report.cellrefs import count, plain, treatment_text
 from netstudy.report.prose.words import margin_sentence, number_range, things
 from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.tables import Group, Table, Value
 from netstudy.report.workloads.base import WorkloadPage
-from netstudy.wire import Measured, Run
+from netstudy.wire import Measured, MeasuredFile, MeasuredRun, Run
+
+if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellRow
+
+_FILES_MAX: Final = 100
+"""Most rows of the table of files."""
+_DIGITS: Final = 16
+"""Digits of a SHA-256 in this table."""
 
 
 def _work(run: Run) -> Measured:
@@ -55,10 +66,10 @@ def _of_tables(works: Sequence[Measured]) -> Iterator[Sentence]:
 
 
 def _of_files(works: Sequence[Measured]) -> Iterator[Sentence]:
-    formats = Counter(work.files[0].format for work in works)
+    formats = dict.fromkeys(work.files[0].format for work in works)
     yield say(
-        "The values are of files, one measurement a run: {formats}.",
-        formats=_listed(f"{number:,} by {form}" for form, number in formats.items()),
+        "The values are of files by {formats}, one measurement a run.",
+        formats=Name(listed(list(formats))),
     )
     beside: dict[str, dict[str, None]] = {}
     for work in works:
@@ -105,6 +116,42 @@ def _methods(result: StudyResult) -> list[Sentence] | None:
     ]
 
 
+def _tables(rows: Sequence[CellRow], key: str) -> list[Table]:
+    """The files of the runs, in the order of the cells; nothing for tables."""
+    runs = [(row, run) for row in rows for run in row.runs]
+    lines = [
+        (Name(treatment_text(row.treatment)), *_line(file, run.record.measured))
+        for row, run in runs
+        if run.record.measured is not None
+        for file in run.record.measured.files
+    ]
+    if not lines:
+        return []
+    caption = say("Files of the valid runs")
+    if len(lines) > _FILES_MAX:
+        caption = say(
+            "Files of the valid runs: the first {shown} of {all}; records.jsonl has all of them",
+            shown=count(_FILES_MAX, "files shown"),
+            all=count(len(lines), "files"),
+        )
+    groups = tuple(
+        map(Group, ("levels", "file", "host", "tool", "begun (UTC)", "SHA-256", "notes"))
+    )
+    return [Table(f"{key}-files", caption, groups, tuple(lines[:_FILES_MAX]))]
+
+
+def _line(file: MeasuredFile, run: MeasuredRun) -> Iterator[Value]:
+    begun = None
+    if file.node is None and run.started_s is not None:
+        begun = Name(f"{datetime.fromtimestamp(run.started_s, UTC):%Y-%m-%d %H:%M:%S}")
+    yield Name(file.path)
+    yield None if file.node is None else Name(file.node)
+    yield Name(run.tools[file.path])
+    yield begun
+    yield Name(file.sha256[:_DIGITS])
+    yield Name(" ".join(run.notes)) if file.node is None and run.notes else None
+
+
 def _provenance(result: StudyResult) -> Sentence:
     if result.testbed.published:
         return say("Published values, from {sources}", sources=_listed(result.sources))
@@ -132,4 +179,6 @@ MEASURED = WorkloadPage(
     methods=_methods,
     provenance=_provenance,
     single=_single,
+    tables=_tables,
+    tables_heading="Files",
 )

@@ -38,7 +38,7 @@ class _Side:
 
     @property
     def words(self) -> str:
-        return f"the {self.end} {_NAMES[self.way]}" if self.both else f"the {self.end}"
+        return f"the {self.end} of the way {_NAMES[self.way]}" if self.both else f"the {self.end}"
 
     @property
     def both(self) -> bool:

@@ -86,6 +86,11 @@ def own_end(role: Role, way: Way) -> End:
     return "sender" if (role == "client") == (way == "put") else "receiver"
 
 
+def is_end_of_a_server(error: str) -> bool:
+    """True of the last words of a server that was stopped; after a test they are not one more."""
+    return error.endswith("the server has terminated")
+
+
 def pick(rows: Iterable[Row], way: Way, end: End) -> list[Row]:
     """The rows of one way that one end counted."""
     return [row for row in rows if row.way == way and row.end == end]

@@ -14,7 +14,15 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from netstudy.formats.clock import mail_s
-from netstudy.formats.iperf3.report import WHOLE, Report, Role, Row, Way, own_end
+from netstudy.formats.iperf3.report import (
+    WHOLE,
+    Report,
+    Role,
+    Row,
+    Way,
+    is_end_of_a_server,
+    own_end,
+)
 from netstudy.formats.measured import FormatError
 from netstudy.formats.numbers import decimal, half_a_digit, is_finite, whole
 
@@ -46,7 +54,7 @@ _STARTING: Final = re.compile(
     r"Starting Test: protocol: (?P<protocol>\w+), (?P<streams>[0-9]+) streams, "
     r"(?P<block>[0-9]+) byte blocks, omitting (?P<omit>[0-9]+) seconds"
 )
-_ERROR: Final = re.compile(r"iperf3: (?P<error>(?:error|interrupt) - .*)")
+_ERROR: Final = re.compile(r"iperf3: (?:error - )?(?P<error>.*)")
 
 Mode = Literal["forward", "reverse", "bidirectional"]
 
@@ -160,6 +168,8 @@ class _Reader:
         return not is_part and report.role == "server" and bool(report.intervals or report.totals)
 
     def _failed(self, error: str) -> None:
+        if is_end_of_a_server(error) and (self.report is None or self.report.totals):
+            return
         if self.report is None or self.report.totals:
             self.reports.append(self._new(self.role))
         self._current().error = error
@@ -184,7 +194,7 @@ class _Reader:
         report = self._current()
         if report.intervals:
             self.in_totals = True
-        sends = "Retr" in line or "Total Datagrams" in line
+        sends = "Retr" in line or " Total Datagrams" in line
         if "Datagrams" in line:
             report.protocol = "UDP"
         if "[Role]" in line:

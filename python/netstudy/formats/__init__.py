@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Final
 
 from netstudy.formats.measured import Content, Format, FormatError
+from netstudy.formats.of_hosts import OF_HOSTS
 from netstudy.formats.plain_text import plain
 
 HEAD_BYTES: Final = 65_536
 """Bytes of a file by which it is recognised."""
-FORMATS: Final[tuple[Format, ...]] = ()
+FORMATS: Final[tuple[Format, ...]] = (*OF_HOSTS,)
 """The formats that come with netstudy."""
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from netstudy.formats.growth import Growth, growth, growths
+from netstudy.formats.growth import Growth, growth, growths, growths_within
 from netstudy.formats.measured import Counters
 
 HALF, FULL = 2**31, 2**32
@@ -96,6 +96,7 @@ def test_parts_are_paired_by_name_from_the_first_to_the_last_reading() -> None:
         Counters("eth0", 2.0, {"in": 5}),
         Counters("eth0", 3.0, {"in": 9}),
     ]
+
     assert [(found.part, dict(found.values)) for found in growths(before, after)] == [
         ("eth1", {"in": 50}),
         ("eth0", {"in": 8}),
@@ -106,6 +107,79 @@ def test_readings_of_one_file_are_before_and_after() -> None:
     """All readings of a file may be given as both."""
     readings = [Counters("", float(at), {"in": at * at}) for at in (1, 2, 3)]
     assert growths(readings, readings)[0].values == {"in": 8}
+
+
+def test_a_reset_between_two_readings_is_found_although_the_last_value_is_the_largest() -> None:
+    readings = [Counters("", None, {"in": value}) for value in (100, 150, 20, 170)]
+    (found,) = growths(readings, readings)
+    assert found.values == {}
+    assert "in fell" in found.notes[0]
+
+
+def test_a_counter_that_wraps_twice_is_right_if_there_are_readings_between() -> None:
+    steps = range(0, 10_000_000_000, 3_000_000_000)
+    readings = [Counters("", None, {"in": value % FULL}) for value in steps]
+    assert growths(readings, readings)[0].values == {}  # each step is more than half the range
+    steps = range(0, 10_000_000_000, 1_000_000_000)
+    readings = [Counters("", None, {"in": value % FULL}) for value in steps]
+    assert growths(readings, readings)[0].values == {"in": 9_000_000_000}
+
+
+def test_one_reading_has_no_growth() -> None:
+    readings = [Counters("", None, {"in": 1})]
+    (found,) = growths(readings, readings)
+    assert found.values == {}
+    assert "There is one reading" in found.notes[0]
+
+
+def test_a_level_among_the_values_of_a_driver_says_nothing_about_the_others() -> None:
+    before = {"receive_bytes": 10, "ethtool_temperature": 60, "ethtool_rx_missed": 1}
+    after = {"receive_bytes": 30, "ethtool_temperature": 55, "ethtool_rx_missed": 4}
+    found = grown(before, after)
+    assert found.values == {"receive_bytes": 20, "ethtool_rx_missed": 3}
+    assert found.notes == ("ethtool_temperature fell, so that it may be a level: left out.",)
+
+
+def every_second(*values: int, start: float = 0.0, part: str = "a") -> list[Counters]:
+    return [Counters(part, start + index, {"x": value}) for index, value in enumerate(values)]
+
+
+def test_growth_over_a_window_is_taken_between_the_readings_around_it() -> None:
+    (found,) = growths_within(every_second(0, 10, 30, 60, 100), (1.5, 2.5))
+    assert found.values == {"x": 50}
+    assert found.between_s == (1.0, 3.0)
+
+
+def test_a_window_that_the_readings_do_not_cover_has_no_growth() -> None:
+    readings = every_second(*range(10))
+    (short,) = growths_within(readings, (0.0, 10.5))
+    assert short.values == {}
+    assert "leave 1.5 s of the window of 10.5 s uncovered" in short.notes[0]
+    (nearly,) = growths_within(readings, (0.0, 9.9))
+    assert nearly.values == {"x": 9}
+    (outside,) = growths_within(readings, (100.0, 110.0))
+    assert outside.values == {}
+
+
+def test_a_connection_that_begins_within_the_window_counts_from_zero() -> None:
+    readings = [
+        *every_second(1, 1, 1, 1, 1, part="old"),
+        *every_second(500, 700, 900, start=2.0, part="new"),
+    ]
+    as_connection = growths_within(readings, (1.0, 4.0), new_from_zero=True)
+    as_interface = growths_within(readings, (1.0, 4.0))
+    assert [dict(found.values) for found in as_connection] == [{"x": 0}, {"x": 900}]
+    assert [dict(found.values) for found in as_interface] == [{"x": 0}, {}]
+
+
+def test_readings_without_times_have_no_growth_in_a_window() -> None:
+    (found,) = growths_within([Counters("", None, {"x": 1})] * 2, (0.0, 1.0))
+    assert found.values == {}
+
+
+def test_a_window_without_a_length_is_a_mistake_of_the_caller() -> None:
+    with pytest.raises(ValueError, match="no length"):
+        growths_within([], (1.0, 1.0))
 
 
 def test_a_part_that_vanished_has_no_values() -> None:

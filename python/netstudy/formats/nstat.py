@@ -67,6 +67,7 @@ def _read_json(readings: Readings, text: str) -> None:
         for document in json_text.documents(part):
             kernel = json_text.mapping(json_text.mapping(document, "").get("kernel"), "kernel")
             readings.anew()
+            readings.of_part("")
             for word in kernel:
                 value = json_text.whole(kernel, word, "kernel")
                 if value is not None:
@@ -85,6 +86,7 @@ def _read_text(readings: Readings, text: str) -> None:
             readings.instant(at_s)
         elif line.strip() == _TITLE:
             readings.anew()
+            readings.of_part("")
         elif line.strip():
             match = _ROW.fullmatch(line.strip())
             if match is None:

@@ -32,13 +32,18 @@ class Readings:
         """The counters that follow belong to the next reading of all parts, of the same time."""
         self._open = {}
 
+    def of_part(self, part: str) -> None:
+        """The part has a reading, even if no counter follows: where zeros are left out, this is a
+        reading of zeros."""
+        if part not in self._open:
+            self._open[part] = {}
+            self._readings.append((part, self._at_s, self._open[part]))
+
     def put(self, name: str, value: int, part: str = "") -> bool:
         """Take a counter. False if the current reading of the part has it already: then it is left
         as it was."""
-        values = self._open.get(part)
-        if values is None:
-            values = self._open[part] = {}
-            self._readings.append((part, self._at_s, values))
+        self.of_part(part)
+        values = self._open[part]
         if name in values:
             return False
         values[name] = value

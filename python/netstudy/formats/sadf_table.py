@@ -1,8 +1,8 @@
 """`sadf -d`: the records of sysstat's data files as tables with `;`.
 
 Each activity is a table of its own with a header: `# hostname;interval;timestamp;CPU;%user;…`.
-Times are in UTC (`2026-11-28 08:24:53 UTC`), or seconds since 1970 (`-U`); local times (`-t`, `-T`) have
-no zone and are refused.
+Times are in UTC (`2026-11-28 08:24:53 UTC`), or seconds since 1970 (`-U`); local times (`-t`, `-T`)
+have no zone and are refused.
 """
 
 from __future__ import annotations

@@ -181,7 +181,8 @@ def test_local_times_are_refused_with_the_command_for_others(zone: dict[str, Any
 def test_a_cpu_without_any_share_has_no_value() -> None:
     """sysstat prints zeros for a CPU in which no time passed: it was not busy for 100 %."""
     load = {"cpu": "all", "user": 0.0, "nice": 0.0, "system": 0.0, "iowait": 0.0, "steal": 0.0}
-    found = of(record(**{"cpu-load": [{**load, "idle": 0.0}]}), record("13:20:20"))
+    idle_cpu: Any = {"cpu-load": [{**load, "idle": 0.0}]}
+    found = of(record(**idle_cpu), record("13:20:20"))
     assert values(found, "cpu_pct") == [40.0]
     assert "CPU shares that do not add up to 100 % (1 times)" in found.notes[0]
 
@@ -231,7 +232,8 @@ def test_a_record_that_comes_twice_counts_once() -> None:
 
 
 def test_a_value_that_is_no_number_is_left_out_by_name() -> None:
-    text = json.dumps(document(record(queue={"runq-sz": 1}, **{"swap-pages": {"pswpin": 1}})))
+    swap: Any = {"swap-pages": {"pswpin": 1}}
+    text = json.dumps(document(record(**swap)))
     found = read(JSON, text.replace('"pswpin": 1', '"pswpin": -nan, "pswpout": 2'))
     assert "swap_pages_per_s" not in series(found).values
     assert "swap-pages.pswpin is left out: its value is -nan" in found.notes[0]
@@ -254,7 +256,7 @@ def test_json_that_is_none_is_refused_with_the_command(
 
 def test_json_of_mpstat_is_refused_with_the_command() -> None:
     text = sample("pkb/mpstat_output.json").read_bytes()
-    with pytest.raises(FormatError, match="mpstat -o JSON .* sadf -j FILE"):
+    with pytest.raises(FormatError, match=r"mpstat -o JSON .* sadf -j FILE"):
         read(JSON, text)
 
 
@@ -303,7 +305,7 @@ def test_tables_that_are_not_decidable_are_refused(text: str, says: str) -> None
 
 
 def test_a_table_with_all_activities_in_a_row_is_refused_with_the_command() -> None:
-    with pytest.raises(FormatError, match="sadf -dh .* sadf -d FILE or sadf -j FILE"):
+    with pytest.raises(FormatError, match=r"sadf -dh .* sadf -d FILE or sadf -j FILE"):
         readings(TABLE, sample("sysstat/expected.sadf-dh"))
 
 
@@ -461,7 +463,7 @@ def test_damaged_files_give_finite_values_or_are_refused(seed: int) -> None:
 
 def test_no_value_is_beyond_its_range() -> None:
     """A counter that went back gives sysstat a rate near 2^64; a share above 101 % is no share."""
-    busy = {"disk": [{"disk-device": "sda", "rkB": 1.0, "wkB": -5.0, "util-percent": 1e6}]}
+    busy: Any = {"disk": [{"disk-device": "sda", "rkB": 1.0, "wkB": -5.0, "util-percent": 1e6}]}
     found = of(record(**busy))
     assert [each.part for each in found.series] == [""]
     assert any("disk_busy_pct outside of its range" in note for note in found.notes)

@@ -83,8 +83,8 @@ def growths(
     before: Sequence[Counters], after: Sequence[Counters], *, new_from_zero: bool = False
 ) -> tuple[Growth, ...]:
     """The growth of every part from the first reading in `before` to the last one in `after`, by
-    way of all readings between them, so that a reset between two of them is found. Both may be
-    the same readings, those of one file. A part that only one of the two has has no values.
+    way of all readings between them, so that a reset between two of them is found. For the
+    readings of one file, both are the same. A part that only one of the two has gets no values.
 
     `new_from_zero`: True if a part that only `after` has began at 0, as the counters of a TCP
     connection do (`ss`); if False, such a part has no values, since it may only have been missing

@@ -21,7 +21,7 @@ from netstudy.formats.measured import Better, Quantity
 _GROUPS: Final = re.compile(
     r"MPTcpExt|UdpLite6|UdpLite|IcmpMsg|Icmp6|Icmp|TcpExt|IpExt|Udp6|Udp|Tcp|Ip6|Ip|Sctp|Xfrm"
 )
-"""Groups by which a word of nstat may begin; a group comes before those that begin like it."""
+"""Groups by which a word of nstat may begin; a longer group comes before its own beginning."""
 _STATES: Final = re.compile(
     r"IpForwarding|IpDefaultTTL|(?:Tcp|Sctp)Rto(?:Algorithm|Min|Max|Initial)|TcpMaxConn"
     r"|(?:Tcp|Sctp|MPTcpExtMP)CurrEstab|SctpValCookieLife|SctpMaxInitRetr"

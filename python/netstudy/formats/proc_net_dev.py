@@ -76,7 +76,7 @@ def _read_line(readings: Readings, line: str, where: str) -> None:
         readings.anew()
     elif text.startswith("face"):
         if _NAMES.fullmatch(text) is None:
-            raise FormatError(f"{where}: the columns are not those of Linux since 2.2")
+            raise FormatError(f"{where}: Linux since 2.2 has other columns")
     elif text:
         match = _ROW.fullmatch(text)
         if match is None:

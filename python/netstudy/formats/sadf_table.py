@@ -27,7 +27,7 @@ from netstudy.formats.sysstat import (
 _HEADER: Final = "# hostname;interval;timestamp"
 _ROW: Final = re.compile(rb"[^;\n]+;-?\d+;\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^;\n]*;")
 _FIXED: Final = 3
-"""Columns before those of the activity: host, interval, time."""
+"""Columns before the activity: host, interval, time."""
 _RESTART: Final = "LINUX-RESTART"
 _COMMENT: Final = "COM "
 
@@ -36,7 +36,7 @@ _COMMENT: Final = "COM "
 class _Table:
     activity: Activity
     columns: list[str]
-    """Plain names after those of host, interval and time."""
+    """Plain names of the columns after host, interval and time."""
 
 
 @dataclass(frozen=True)

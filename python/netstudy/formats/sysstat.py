@@ -235,7 +235,7 @@ class Records:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        """Sentences about values that were left out; they come first among those of the host."""
+        """Sentences about values that were left out; they come first among the notes of the host."""
         self._host: str | None = None
         self._values: dict[str, dict[str, dict[float, float]]] = {}
         self._lengths_s: dict[float, float | None] = {}

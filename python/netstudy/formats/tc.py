@@ -58,7 +58,7 @@ class Tc:
             "",
             "lower",
             0,
-            "packets dropped, those of inner qdiscs included",
+            "packets dropped, by inner qdiscs too",
         ),
         Quantity(
             "qdisc_overlimits",

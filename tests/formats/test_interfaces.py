@@ -197,6 +197,17 @@ def test_qdiscs_of_an_adapters_queues_are_parts_of_their_own() -> None:
     }
 
 
+def test_a_file_of_one_device_does_not_name_it() -> None:
+    """As tc -s qdisc show dev eth0 prints it."""
+    text = FQ_CODEL.replace(" dev eth0", "")
+    found = read(TC, text)
+    assert found.counters[1].part == "fq_codel 0: parent :2"
+    assert found.notes[0].startswith("The file does not name the device")
+    as_json = read(TC, '[{"kind":"fq","handle":"8001:","root":true,"drops":1}]')
+    assert counted(as_json, "fq 8001:") == {"qdisc_drops": 1}
+    assert as_json.notes == found.notes
+
+
 def test_several_readings_of_tc_are_in_one_file() -> None:
     assert len(of_part(read(TC, FQ_CODEL * 2), "eth0 mq 0:")) == 2
     text = f"1795952788.5\n{FQ_CODEL}1795952789.5\n{FQ_CODEL}"
@@ -227,7 +238,7 @@ def test_several_readings_of_tc_are_in_one_file() -> None:
             SOFTNET, "00000001 " * 12 + "\n0000\n", "line 2: .* hexadecimal", id="softnet"
         ),
         pytest.param(TC, "qdisc fq 8001: dev eth0 root\n", "tc -s -j qdisc", id="tc without -s"),
-        pytest.param(TC, '[{"kind":"fq","handle":"1:"}]', r"\[0\]: dev and kind", id="tc -j"),
+        pytest.param(TC, '[{"kind":"fq","handle":null}]', r"\[0\]: kind and handle", id="tc -j"),
         pytest.param(
             TC,
             "qdisc fq 1: dev eth0 root\nclass htb 1:10 root\n",

@@ -73,6 +73,11 @@ def test_limits_are_missing_where_the_kernel_may_not_have_them() -> None:
         pytest.param(socket("cwnd:10 busy:5ms"), id="-tinH"),
         pytest.param(socket("cwnd:10 busy:5ms").replace("\n\t", " "), id="-tinO"),
         pytest.param(
+            TITLE.removeprefix("State ") + socket("cwnd:10 busy:5ms", state=""),
+            id="-tin state established",
+        ),
+        pytest.param(socket("cwnd:10 busy:5ms", state=""), id="-tinH state established"),
+        pytest.param(
             TITLE + socket("skmem:(r0,rb131072,t0,tb87040,f0,w0,o0,bl0,d0) cwnd:10 busy:5ms"),
             id="-tinm",
         ),

@@ -134,7 +134,8 @@ class _Reader:
         day = _date(match["date"], where)
         day_s = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
         self.records.of_host(match["host"], where)
-        self.records.notes[:] = [_ZONE_NOTE, *self.records.notes[1:]]
+        if _ZONE_NOTE not in self.records.notes:
+            self.records.notes.append(_ZONE_NOTE)
         self.start, self.clocks = _Clock(day_s, day_s), {}
 
     def _restart(self, text: str, where: str) -> None:

@@ -35,14 +35,14 @@ from netstudy.formats.measured import (
 from netstudy.formats.plain_text import text_of
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
-_TITLE: Final = re.compile(r"(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s+Local Address.*")
+_TITLE: Final = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address.*")
 _STATES: Final = (
     "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|CLOSE-WAIT|LAST-ACK|LISTEN|CLOSING|"
     "UNCONN|NEW-SYN-RECV|UNKNOWN|BOUND-INACTIVE|CLOSED"
 )
 _RECORD: Final = re.compile(
-    rf"(?:(?P<netid>[a-z_\d]+)\s+)?(?P<state>{_STATES})\s+\d+\s+\d+\s+(?P<local>\S+)\s+"
-    r"(?P<peer>\S+)(?P<rest>.*)"
+    rf"(?:(?P<netid>[a-z]\w*)\s+)?(?:(?P<state>{_STATES})\s+)?\d+\s+\d+\s+(?P<local>\S+:\S+)\s+"
+    r"(?P<peer>\S+:\S+)(?P<rest>.*)"
 )
 _USERS: Final = re.compile(r"users:\(\(.*?\)\)")
 _FIELD: Final = re.compile(r"(?P<key>[a-z_]+):(?P<value>[\d.]\S*)", re.ASCII)

@@ -235,7 +235,7 @@ class Records:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        """Sentences about values that were left out; they come first among the notes of the host."""
+        """Sentences about values that were left out; the first notes of the host."""
         self._host: str | None = None
         self._values: dict[str, dict[str, dict[float, float]]] = {}
         self._lengths_s: dict[float, float | None] = {}
@@ -298,6 +298,8 @@ class Records:
             if any(quantities.values())
         )
         odd = [f"Left out: {what} ({count} times)." for what, count in self._odd.items()]
+        if not series:
+            notes.append("The file has no activity that is read.")
         restarts = len(self._restarts_s)
         if restarts:
             notes.append(

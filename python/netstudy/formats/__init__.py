@@ -15,11 +15,12 @@ from typing import Final
 
 from netstudy.formats import iperf3
 from netstudy.formats.measured import Content, Format, FormatError
+from netstudy.formats.of_hosts import OF_HOSTS
 from netstudy.formats.plain_text import plain
 
 HEAD_BYTES: Final = 65_536
 """Bytes of a file by which it is recognised."""
-FORMATS: Final[tuple[Format, ...]] = (iperf3.FORMAT,)
+FORMATS: Final[tuple[Format, ...]] = (iperf3.FORMAT, *OF_HOSTS)
 """The formats that come with netstudy."""
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,8 +52,8 @@ class Series:
     """The stream, interface, CPU or connection that the values are of; empty: the whole."""
     starts_s: Floats
     ends_s: Floats
-    """Start and end of each interval, ascending. In a measurement, since its start; in readings of a
-    host, since 1970 in UTC."""
+    """Start and end of each interval, ascending. In a measurement, since its start; in readings of
+    a host, since 1970 in UTC."""
     values: Mapping[str, Floats]
     """Quantity -> a value for each interval; NaN where the file has none."""
 
@@ -80,10 +80,10 @@ class Measurement:
     started_s: float | None = None
     """When the measurement began; None: the file does not say."""
     window_s: tuple[float, float] | None = None
-    """Start and end of the measuring phase, without omitted seconds, since 1970; None: the file does
-    not say."""
+    """Start and end of the measuring phase, without omitted seconds, since 1970; None: the file
+    does not say."""
     settings: Mapping[str, str] = field(default_factory=dict)
-    """What was measured, as far as the file says: `protocol`, `streams`, `direction`, `target`."""
+    """Settings that the file names: `protocol`, `streams`, `direction`, `target`."""
     values: Mapping[str, float] = field(default_factory=dict)
     """Quantity -> value over the measuring phase."""
     series: tuple[Series, ...] = ()
@@ -93,7 +93,7 @@ class Measurement:
     checks: tuple[Check, ...] = ()
     """The laws that the file was held against; a broken one makes the run invalid."""
     notes: tuple[str, ...] = ()
-    """What was left out of the file, and why; each a sentence."""
+    """Parts of the file that were left out, and why; each a sentence."""
     error: str | None = None
     """Why the measurement failed, in the tool's words; then there are no values."""
 
@@ -107,7 +107,7 @@ class Counters:
     at_s: float | None
     """When they were read, since 1970; None: the file does not say."""
     values: Mapping[str, int]
-    """Counter -> value. Names are those of `quantities` of the format."""
+    """Counter -> value. The format's `quantities` list the names."""
     zeros_left_out: bool = False
     """True if a counter that is missing is 0, as in the output of `nstat -j`."""
 
@@ -133,6 +133,7 @@ Content = tuple[Measurement, ...] | HostReadings
 """Several measurements: the file has several tests, one after the other."""
 
 
+@runtime_checkable
 class Format(Protocol):
     """A format of files. A format of a user's own is such an object under the entry point
     `netstudy.formats`."""
@@ -151,11 +152,12 @@ class Format(Protocol):
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the files have too and `read` leaves out; each a sentence with the reason."""
+        """Parts of the files that `read` leaves out; each a sentence with the reason."""
 
     def recognises(self, head: bytes) -> bool:
         """True if a file that begins with these bytes (up to 64 KiB, decompressed) is of this
         format, as far as its beginning tells. Never by name. At most one format may answer True."""
 
     def read(self, data: bytes) -> Content:
-        """The content of a whole file. Pure. Raises FormatError, and nothing else, for any bytes."""
+        """The content of a whole file. Pure. Raises FormatError, and nothing else, for any
+        bytes."""

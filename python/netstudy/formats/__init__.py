@@ -13,12 +13,18 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
+from netstudy.formats import flent, hdr_log, netperf, ping
 from netstudy.formats.measured import Content, Format, FormatError
 from netstudy.formats.plain_text import plain
 
 HEAD_BYTES: Final = 65_536
 """Bytes of a file by which it is recognised."""
-FORMATS: Final[tuple[Format, ...]] = ()
+FORMATS: Final[tuple[Format, ...]] = (
+    flent.FORMAT,
+    hdr_log.FORMAT,
+    netperf.FORMAT,
+    ping.FORMAT,
+)
 """The formats that come with netstudy."""
 
 

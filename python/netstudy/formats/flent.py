@@ -48,6 +48,8 @@ that was handed to the kernel. Old files do not say how long that took; a queue 
 this to drain."""
 _GAP_S: Final = 10.0
 """Flent does not interpolate over a long gap; points in a longer one than this are not compared."""
+_ZONE_S: Final = 900
+"""Time zones differ by multiples of this."""
 
 _QUANTITIES: Final = (
     Quantity(
@@ -436,18 +438,21 @@ def _measurement(file: _File, sets: Sequence[_DataSet]) -> Measurement:
 def _zero_s(file: _File, sets: Sequence[_DataSet]) -> float:
     """The instant of the grid's zero, since 1970.
 
-    T0 of version 2 is a local time without a zone; there it is the first raw value's time, which is
-    in UTC in all versions.
+    T0 of version 2 is a local time without a zone. Raw values are in UTC in all versions, so that
+    the zone is the multiple of a quarter of an hour that brings T0 to the first of them.
     """
     written = json_text.string(file.metadata, "T0", "metadata")
-    if written is not None and written.endswith("Z"):
+    if written is None:
+        raise FormatError("metadata.T0: the time of the start is missing")
+    if written.endswith("Z"):
         return iso_s(written, "metadata.T0")
     first = [float(one.rows.ends_s.min()) for one in sets if one.raw]
     if not first:
         raise FormatError(
-            f'metadata.T0: "{written}" is a local time, and no raw value says when the test began'
+            f'metadata.T0: "{written}" is a local time, and no raw value says of which zone'
         )
-    return min(first)
+    local = iso_s(f"{written}Z", "metadata.T0")
+    return local + round((min(first) - local) / _ZONE_S) * _ZONE_S
 
 
 def _settings(file: _File, sets: Sequence[_DataSet]) -> dict[str, str]:

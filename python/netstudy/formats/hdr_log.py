@@ -152,7 +152,7 @@ def _intervals(lines: Sequence[str], notes: list[str]) -> Iterator[_Interval]:
             continue
         match = _ROW.fullmatch(text)
         if match is None:
-            if "HIST" in text or number == len(lines):
+            if "HIST" in text or text.startswith(("Tag=", *"0123456789.")):
                 raise FormatError(_not_a_row(number, text))
             unknown.append(number)
             continue

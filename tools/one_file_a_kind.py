@@ -47,6 +47,7 @@ DIAGNOSE: Final = ("analysis/diagnosis.py", "analysis/predictions.py")
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
+    "formats/ip_link.py": frozenset({"errors"}),
     "study/vocabulary.py": frozenset({"errors"}),
 }
 """File -> words in it that look like names of workloads or their metrics, but mean something else:

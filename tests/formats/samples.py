@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.formats.measured import Content, Format, FormatError, HostReadings, Measurement
+from netstudy.formats.measured import (
+    Content,
+    Format,
+    FormatError,
+    HostReadings,
+    Measurement,
+    Series,
+)
 from netstudy.formats.plain_text import plain
 
 DATA = Path(__file__).parent / "data"
@@ -85,6 +92,9 @@ def _assert_sound(content: Content, which: str) -> None:
     if isinstance(content, HostReadings):
         for counters in content.counters:
             assert all(type(value) is int for value in counters.values.values()), which
+            assert all(0 <= value < 2**64 for value in counters.values.values()), which
+        for each in content.series:
+            _assert_intervals(each, which)
         return
     for measured in content:
         for name, value in measured.values.items():
@@ -93,6 +103,16 @@ def _assert_sound(content: Content, which: str) -> None:
             assert len(each.starts_s) == len(each.ends_s), which
             assert all(len(values) == len(each.starts_s) for values in each.values.values()), which
         assert measured.error is None or not measured.values, which
+
+
+def _assert_intervals(series: Series, which: str) -> None:
+    starts, ends = series.starts_s, series.ends_s
+    assert len(starts) == len(ends) > 0, which
+    assert all(starts < ends), which
+    assert all(starts[1:] >= ends[:-1]), which
+    for name, values in series.values.items():
+        assert len(values) == len(starts), which
+        assert not any(abs(values) == float("inf")), f"{which}: {name}"
 
 
 def _cut(data: bytes, rng: random.Random) -> bytes:

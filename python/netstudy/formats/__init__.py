@@ -15,6 +15,7 @@ from typing import Final
 
 from netstudy.formats import flent, hdr_log, iperf3, netperf, ping
 from netstudy.formats.measured import Content, Format, FormatError
+from netstudy.formats.of_hosts import OF_HOSTS
 from netstudy.formats.plain_text import plain
 
 HEAD_BYTES: Final = 65_536
@@ -25,6 +26,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     iperf3.FORMAT,
     netperf.FORMAT,
     ping.FORMAT,
+    *OF_HOSTS,
 )
 """The formats that come with netstudy."""
 

@@ -151,7 +151,7 @@ def test_a_failed_test_is_a_failed_run_in_the_words_of_its_tool(
     netstudy: Netstudy, here: Path
 ) -> None:
     error = {"start": {"version": "iperf 3.12"}, "intervals": [], "end": {}}
-    error["error"] = "unable to connect to server: Connection refused"  # type: ignore[assignment]
+    error["error"] = "unable to connect to server: Connection refused"
     (here / "lab/new-9.json").write_text(json.dumps(error))
     outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
     assert "new-9.json: unable to connect to server: Connection refused" in outcome.err

@@ -9,23 +9,29 @@ have or if its cell already has a value.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Place, Problem
+from netstudy.formats.csv_table import (
+    NO_VALUE,
+    DamagedLine,
+    NotANumber,
+    TextRow,
+    TextTable,
+    number_of,
+    rounding,
+    text_table,
+)
+from netstudy.formats.measured import FormatError
 from netstudy.study.levels import FactorLevel, Growth, has_levels, level_text
 from netstudy.study.model import Case, Factor, Study
 from netstudy.study.outcome import MeasuredTable, Reference, ReferenceColumn
 from netstudy.study.vocabulary import MetricName
 from netstudy.units import quantity
 from netstudy.wire import Level, Treatment
-
-NO_VALUE = frozenset({"", "-", "\u2013", "\u2014"})
-"""Contents of a field for which the source has no value: nothing, or a dash of any length."""
 
 
 @dataclass(frozen=True)
@@ -116,14 +122,6 @@ def _with_levels(factor: Factor, values: Sequence[PublishedValue]) -> Factor:
     return replace(factor, levels=tuple(map(FactorLevel, numbers)))
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A row of the file: its line, and the text in each column."""
-
-    line: int
-    texts: Mapping[str, str]
-
-
 class _File:
     """Reads one reference file and collects its problems."""
 
@@ -204,48 +202,36 @@ class _File:
 
     # --- the table ---
 
-    def _rows(self) -> list[_Row] | None:
+    def _rows(self) -> list[TextRow] | None:
         """The selected rows; None if the file is not a table or lacks a column."""
-        lines = self._lines()
-        if lines is None:
+        table = self._table()
+        if table is None:
             return None
         known = len(self.problems)
-        header = [name.strip() for name in lines[0][1]] if lines else []
-        for name in dict.fromkeys(name for name in header if header.count(name) > 1):
-            self._fault(lines[0][0], f'the column "{name}" occurs twice')
         for place, column in self._columns_named():
-            if column not in header:
+            if column not in table.header:
                 message = f'{self.table.file} has no column "{column}"'
-                hint = did_you_mean(column, header)
+                hint = did_you_mean(column, table.header)
                 self._note(place, message + hint, of_key=place[-1] == column)
-        rows = [self._row(number, header, fields) for number, fields in lines[1:]]
+        for fault in table.faults:
+            self._fault(fault.line, fault.message)
         if len(self.problems) > known:
             return None
-        return self._chosen([row for row in rows if row is not None])
+        return self._chosen(table.rows)
 
-    def _lines(self) -> list[tuple[int, list[str]]] | None:
-        """Lines that are not empty, with their numbers."""
+    def _table(self) -> TextTable | None:
+        """The file as texts; None if it is not a table."""
         file = self.study.folder / self.table.file
         if not file.resolve().is_relative_to(self.study.folder.resolve()):
             self._note(("file",), "must lie in the study's own folder")
             return None
         try:
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError):
+            return text_table(file.read_bytes())
+        except DamagedLine as error:
+            self._fault(error.line, error.message)
+        except (OSError, FormatError):
             self._note(("file",), f"cannot read {file}")
-            return None
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        found: list[tuple[int, list[str]]] = []
-        line = 1
-        try:
-            for fields in reader:
-                if any(field.strip() for field in fields):
-                    found.append((line, fields))
-                line = reader.line_num + 1
-        except csv.Error as error:
-            self._fault(line, f"is not a valid line of a CSV file: {error}")
-            return None
-        return found
+        return None
 
     def _columns_named(self) -> Iterator[tuple[Path, str]]:
         """Every column of the file that the study mentions, with the place in the study."""
@@ -261,13 +247,7 @@ class _File:
             if meaning.metric.by is not None:
                 yield ("columns", column, "metric", "by"), meaning.metric.by
 
-    def _row(self, line: int, header: Sequence[str], fields: Sequence[str]) -> _Row | None:
-        if len(fields) != len(header):
-            self._fault(line, f"has {len(fields)} fields where the first line names {len(header)}")
-            return None
-        return _Row(line, dict(zip(header, (field.strip() for field in fields), strict=True)))
-
-    def _chosen(self, rows: Sequence[_Row]) -> list[_Row]:
+    def _chosen(self, rows: Sequence[TextRow]) -> list[TextRow]:
         """The rows that the key `rows` in the study selects."""
         for column, wanted in self.table.rows.items():
             kept = [row for row in rows if any(_alike(row.texts[column], one) for one in wanted)]
@@ -282,7 +262,7 @@ class _File:
 
     # --- values ---
 
-    def _values(self, row: _Row) -> Iterator[PublishedValue]:
+    def _values(self, row: TextRow) -> Iterator[PublishedValue]:
         levels, repetition = self._levels(row), self._repetition(row)
         if levels is None or repetition is None:
             return
@@ -294,17 +274,17 @@ class _File:
                 continue
             # Each of these three reports its problems, so all are read before a missing one skips
             # the value.
-            metric, number = self._metric(row, meaning), self._number(row, column, text)
+            metric, found = self._metric(row, meaning), self._number(row, column, text)
             held = self._held(meaning.at)
-            if metric is None or number is None or held is None:
+            if metric is None or found is None or held is None:
                 continue
             value = PublishedValue(
                 metric=metric,
                 case=self.table.case,
                 levels={**levels, **held},
                 repetition=repetition,
-                value=float(number),
-                rounding=_rounding(number),
+                value=float(found),
+                rounding=rounding(found),
                 source="" if published is None else published.source,
                 file=self.table.file,
                 place=self._place(row.line),
@@ -327,7 +307,7 @@ class _File:
                 return one.because
         return None
 
-    def _levels(self, row: _Row) -> dict[str, Level] | None:
+    def _levels(self, row: TextRow) -> dict[str, Level] | None:
         """The levels of a row, including levels of the whole file; None if a level is unknown."""
         found = self._held(self.table.at)
         for name, holds in self.table.factors.items():
@@ -358,7 +338,7 @@ class _File:
                 return None  # reported by _note_levels
         return found
 
-    def _repetition(self, row: _Row) -> int | None:
+    def _repetition(self, row: TextRow) -> int | None:
         column = self.table.repetition
         if column is None:
             return 1
@@ -370,7 +350,7 @@ class _File:
         )
         return None
 
-    def _metric(self, row: _Row, meaning: ReferenceColumn) -> MetricName | None:
+    def _metric(self, row: TextRow, meaning: ReferenceColumn) -> MetricName | None:
         metric = meaning.metric
         if metric.by is None:
             return metric.name
@@ -380,17 +360,14 @@ class _File:
             self._fault(row.line, f'{metric.by} "{said}" has no metric in names{hint}')
         return metric.names.get(said)
 
-    def _number(self, row: _Row, column: str, text: str) -> Decimal | None:
+    def _number(self, row: TextRow, column: str, text: str) -> Decimal | None:
         try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("NaN")
-        if number.is_finite():
-            return number
-        self._fault(row.line, f'{column} "{text}" is not a number; leave missing values empty')
-        return None
+            return number_of(text)
+        except NotANumber as error:
+            self._fault(row.line, f'{column} "{text}" {error}')
+            return None
 
-    def _has_a_cell(self, row: _Row, value: PublishedValue) -> bool:
+    def _has_a_cell(self, row: TextRow, value: PublishedValue) -> bool:
         """Whether a test case has the levels of the value, even if its cell is in a hole."""
         if any(_has_levels(case, value.levels) for case in self.cases):
             return True
@@ -400,7 +377,7 @@ class _File:
             self._fault(row.line, f"{where}{no} cells at {levels_text(value.levels)}")
         return False
 
-    def _is_new(self, row: _Row, column: str, value: PublishedValue) -> bool:
+    def _is_new(self, row: TextRow, column: str, value: PublishedValue) -> bool:
         """Whether no earlier row or column of the file gives a value for the same cell and
         metric."""
         levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
@@ -508,9 +485,3 @@ def _has_level(case: Case, name: str, level: Level) -> bool:
     if factor.level(level) is not None:
         return True
     return _grown(factor, level_text(level)) is not None
-
-
-def _rounding(number: Decimal) -> float:
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int), "only finite numbers are read"
-    return float(Decimal(1).scaleb(exponent))

@@ -1665,8 +1665,6 @@ class MeasuredSeries(Wire):
     """Values of consecutive intervals, from a file of measurements."""
 
     metric: str
-    part: str = ""
-    """The stream, interface or CPU that the values are of; empty: the whole."""
     starts_s: tuple[float, ...]
     """Start of each interval since the start of the measuring phase."""
     ends_s: tuple[float, ...]

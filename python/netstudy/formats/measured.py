@@ -82,6 +82,9 @@ class Measurement:
     window_s: tuple[float, float] | None = None
     """Start and end of the measuring phase, without omitted seconds, since 1970; None: the file
     does not say."""
+    late_s: float = 0.0
+    """The most by which the measuring phase may have begun and ended later than `window_s` says:
+    1 s for a start in whole seconds."""
     settings: Mapping[str, str] = field(default_factory=dict)
     """Settings that the file names: `protocol`, `streams`, `direction`, `target`."""
     values: Mapping[str, float] = field(default_factory=dict)
@@ -125,6 +128,8 @@ class HostReadings:
     counters: tuple[Counters, ...] = ()
     """Readings of cumulative counters in the order of the file. A reading before and one after a
     measurement give the growth; both may be in files of their own."""
+    of_connections: bool = False
+    """True if the parts are connections: their counters begin at 0, and add up to the host's."""
     checks: tuple[Check, ...] = ()
     notes: tuple[str, ...] = ()
 

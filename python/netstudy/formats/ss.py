@@ -316,7 +316,9 @@ def _content(reader: _Reader, notes: list[str]) -> HostReadings:
             "RTT and cwnd are left out: they need two readings with times, as in "
             "while date +%s.%N; ss -tin; sleep 1; done."
         )
-    return HostReadings("ss", series=series, counters=counters, notes=tuple(notes))
+    return HostReadings(
+        "ss", series=series, counters=counters, of_connections=True, notes=tuple(notes)
+    )
 
 
 def _series(part: str, samples: list[_Sample], counters: list[Counters]) -> Series | None:

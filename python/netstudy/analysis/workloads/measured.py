@@ -301,7 +301,7 @@ def _over_time(name: str, run: RunSample) -> Terms | None:
 
 def _series(name: str, run: RunSample) -> MeasuredSeries | None:
     """The intervals of a metric over the measuring phase; None if the file has none of a rate."""
-    found = (each for each in _of(run).series if each.metric == name and not each.part)
+    found = (each for each in _of(run).series if each.metric == name)
     series = next(found, None)
     return series if series is not None and len(series.values) > 1 else None
 

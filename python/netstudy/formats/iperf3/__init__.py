@@ -27,6 +27,8 @@ from netstudy.formats.iperf3.text_reports import looks_like_text, text_reports
 from netstudy.formats.measured import Floats, FormatError, Measurement, Quantity, Series
 from netstudy.formats.plain_text import text_of
 
+_START_S: Final = 1.0
+"""The files give the start in whole seconds."""
 _WAYS: Final[tuple[Way, Way]] = ("put", "get")
 _OTHER_END: Final[dict[End, End]] = {"sender": "receiver", "receiver": "sender"}
 _IS_JSON: Final = re.compile(rb'\s*\{(?:\s*"event":\s*"error"|.*"version":\s*"iperf 3)', re.DOTALL)
@@ -214,6 +216,7 @@ def _measurement(report: Report) -> Measurement:
         version=report.version,
         started_s=report.started_s,
         window_s=_window(whole, omitted),
+        late_s=_START_S,
         settings=_settings(whole),
         values=values,
         series=tuple(_series(whole, omitted)),

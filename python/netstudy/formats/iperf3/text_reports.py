@@ -60,7 +60,7 @@ Mode = Literal["forward", "reverse", "bidirectional"]
 
 
 def looks_like_text(head: str) -> bool:
-    """True if lines at the beginning of a file are those of iperf3's text."""
+    """True if a file begins with lines of iperf3's text."""
     lines = head.splitlines()
     if any(_HEADER.search(line) and _is_of_iperf3(lines, at) for at, line in enumerate(lines)):
         return True
@@ -81,7 +81,7 @@ def text_reports(
     role: Role = "client",
     mode: Mode = "forward",
 ) -> list[Report]:
-    """The tests of a file. `role` and `mode` are those of a text that has no banner with them.
+    """The tests of a file. `role` and `mode` are for a text without a banner that names them.
     Raises FormatError, with the line."""
     reader = _Reader(role, mode)
     for index, line in enumerate(text.splitlines()):

@@ -287,6 +287,19 @@ def test_a_changed_figure_breaks_a_law(change: Callable[[dict[str, Any]], None],
     assert [text for text in broken(read(written)) if text.startswith(law)]
 
 
+def test_a_rate_in_bits_is_held_against_results_in_bits() -> None:
+    written = document()
+    written["metadata"]["SERIES_META"]["TCP upload BE"] |= {"UNITS": "bits/s", "MEAN_VALUE": 9.9e6}
+    written["metadata"]["SERIES_META"]["TCP upload sum"]["MEAN_VALUE"] = 9.9e6
+    for item in written["raw_values"]["TCP upload BE"]:
+        item["val"] *= 1e6
+    results = written["results"]
+    results["TCP upload BE"] = [value * 1e6 for value in results["TCP upload BE"]]
+    measured = read(written)
+    assert measured.series[0].values["tcp_upload_mbps"].tolist() == RATES
+    assert broken(measured) == []
+
+
 @pytest.mark.parametrize(
     ("version", "said"), [(1, "version 1"), (5, "version 5"), (None, "version None")]
 )

@@ -246,6 +246,13 @@ def test_a_round_trip_that_is_not_the_rates_breaks_a_law() -> None:
     assert law.startswith("transactions per second x round-trip time = 1")
 
 
+def test_a_percentile_outside_its_bucket_breaks_a_law() -> None:
+    text = sample("pkb/netperf_results.txt").read_text()
+    assert text.count(",589,") == 1
+    (law,) = broken(read(text.replace(",589,", ",689,")))
+    assert law.endswith("P99_LATENCY is 689, its bucket is 500 to 599")
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

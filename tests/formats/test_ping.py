@@ -226,6 +226,28 @@ def test_a_changed_figure_breaks_a_law(old: str, new: str, law: str) -> None:
     assert [found for found in broken(read(text.replace(old, new))) if found.startswith(law)]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "law"),
+    [
+        ("/0.074/", "/9.074/", "the deviation is possible"),
+        ("/0.008 ms", "/0.908 ms", "the deviation is possible"),
+        ("= 0.030/", "= 0.090/", "min <= avg <= max"),
+    ],
+)
+def test_a_changed_figure_of_a_summary_alone_breaks_a_law(old: str, new: str, law: str) -> None:
+    text = (DATA / "ping-quiet-v6.txt").read_text()
+    assert text.count(old) == 1
+    assert [found for found in broken(read(text.replace(old, new))) if found.startswith(law)]
+
+
+def test_a_sequence_number_above_the_number_of_packets_breaks_a_law() -> None:
+    text = (DATA / "ping-unreachable.txt").read_text().replace("3 packets", "2 packets")
+    (law,) = broken(read(text))
+    assert law == (
+        "no sequence number is above the number of packets: the highest is 3, 2 were transmitted"
+    )
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_damaged_copies_are_refused_or_have_finite_values(path: Path) -> None:
     held(FORMAT, path.read_bytes(), seed=11)

@@ -416,7 +416,7 @@ def _measurement(file: _File, sets: Sequence[_DataSet]) -> Measurement:
     ]
     start, end = min(starts), max(float(one.rows.ends_s.max()) for one in sets)
     values = {**_rates(sets), **_round_trips(sets), **_losses(sets), **_cpu(sets)}
-    flows, of_flows = _socket_series(file, sets, start)
+    flows, of_flows = _socket_series(file, sets, start, zero)
     values |= of_flows
     for one in sets:
         file.checks += _laws_of(file, one, zero)
@@ -579,7 +579,7 @@ def _cpu(sets: Sequence[_DataSet]) -> dict[str, float]:
 
 
 def _socket_series(
-    file: _File, sets: Sequence[_DataSet], start: float
+    file: _File, sets: Sequence[_DataSet], start: float, zero: float
 ) -> tuple[list[Series], dict[str, float]]:
     """Series of what ss said of the uploads' sockets, and the mean over all samples."""
     found: list[Series] = []
@@ -595,6 +595,8 @@ def _socket_series(
             ends = rows.ends_s - start
             starts = np.concatenate([[min(0.0, ends[0])], ends[:-1]])
             found.append(Series(one.name, starts, ends, {quantity: rows.values}))
+            if check := _grid_agrees(file, f"{one.name}::{key}", rows, zero):
+                file.checks.append(check)
             all_values.setdefault(quantity, []).append(rows.values)
     return found, {
         quantity: float(np.concatenate(values).mean()) for quantity, values in all_values.items()
@@ -605,8 +607,10 @@ def _socket_series(
 
 
 def _laws_of(file: _File, one: _DataSet, zero: float) -> Iterator[Check]:
-    if one.raw and one.kind != "cpu" and (check := _grid_agrees(file, one, zero)):
-        yield check
+    if one.raw:
+        name, scale = (f"{one.name}::load", 1e2) if one.kind == "cpu" else (one.name, _factor(one))
+        if check := _grid_agrees(file, name, one.rows, zero, scale):
+            yield check
     if one.kind in ("upload", "download"):
         yield from _laws_of_stream(one)
     elif one.kind == "udp rounds":
@@ -618,12 +622,16 @@ def _laws_of(file: _File, one: _DataSet, zero: float) -> Iterator[Check]:
         yield from _laws_of_samples(one)
 
 
-def _grid_agrees(file: _File, one: _DataSet, zero: float) -> Check | None:
-    """The raw values, interpolated linearly, are Flent's results."""
-    steps, there = _grid(file, one.name)
-    times = one.rows.ends_s - zero
-    known = ~np.isnan(one.rows.values)
-    times, values = times[known], one.rows.values[known]
+def _grid_agrees(
+    file: _File, name: str, rows: _Rows, zero: float, scale: float = 1.0
+) -> Check | None:
+    """The raw values, interpolated linearly, are Flent's results; `scale` is the size of the
+    results' unit in that of the rows."""
+    steps, there = _grid(file, name)
+    there = there * scale
+    times = rows.ends_s - zero
+    known = ~np.isnan(rows.values)
+    times, values = times[known], rows.values[known]
     if len(times) < 2 or not len(steps):
         return None
     after = np.clip(np.searchsorted(times, steps), 1, len(times) - 1)
@@ -639,7 +647,7 @@ def _grid_agrees(file: _File, one: _DataSet, zero: float) -> Check | None:
     return Check(
         law="raw values, interpolated, are the results",
         holds=bool((off <= allowed).all()),
-        detail=f'"{one.name}": {int(chosen.sum())} values compared; at '
+        detail=f'"{name}": {int(chosen.sum())} values compared; at '
         f"{steps[chosen][worst]:g} s the raw values give {laws.figure(float(should[worst]))}, the "
         f"results {laws.figure(float(there[chosen][worst]))}",
     )

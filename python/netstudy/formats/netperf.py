@@ -495,6 +495,8 @@ def _checks(section: _Section, rate: float, unit: str) -> Iterator[Check]:
         yield from _check_of_bytes(section, rate, unit)
     else:
         yield from _check_of_round_trips(section)
+    if section.histogram and not section.over:
+        yield _percentiles_are_in_their_buckets(section)
     if section.histogram_total is not None:
         yield laws.add_up(
             "the buckets add up to the total",
@@ -503,6 +505,31 @@ def _checks(section: _Section, rate: float, unit: str) -> Iterator[Check]:
             ("HIST_TOTAL is", section.histogram_total),
             0.0,
         )
+
+
+def _percentiles_are_in_their_buckets(section: _Section) -> Check:
+    """Percentiles are read off the histogram; minimum and maximum are in its outer buckets."""
+    wrong = []
+    for key, share in (("MIN", 0.0), ("P50", 0.5), ("P90", 0.9), ("P99", 0.99), ("MAX", 1.0)):
+        value = _figure(section, f"{key}_LATENCY")
+        lowest, highest = _bucket_of(section, share)
+        # Interpolation within the bucket may end at the next one's lowest value.
+        if value is not None and not lowest <= value <= highest + 1:
+            wrong.append(f"{key}_LATENCY is {value:g}, its bucket is {lowest} to {highest}")
+    return Check(
+        law="percentiles are in their buckets of the histogram",
+        holds=not wrong,
+        detail="; ".join(wrong) or f"{len(section.histogram)} buckets",
+    )
+
+
+def _bucket_of(section: _Section, share: float) -> tuple[int, int]:
+    """Lowest and highest value of the bucket up to which this share of all values is."""
+    buckets = sorted(section.histogram)
+    upto = np.cumsum([count for _, _, count in buckets])
+    at = int(np.searchsorted(upto, max(share * upto[-1], 1)))
+    lowest, highest, _ = buckets[min(at, len(buckets) - 1)]
+    return lowest, highest
 
 
 def _check_of_mean(section: _Section) -> Iterator[Check]:

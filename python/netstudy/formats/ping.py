@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 
 from netstudy.formats import laws, numbers
-from netstudy.formats.measured import Content, Floats, FormatError, Measurement, Quantity, Series
+from netstudy.formats.measured import Content, FormatError, Measurement, Quantity, Series
 from netstudy.formats.plain_text import text_of
 from netstudy.wire import Check
 
@@ -32,12 +32,14 @@ _REPLY: Final = re.compile(
 )
 _REPLY_OF_ANY_LANGUAGE: Final = re.compile(r"(?:\[[\d.,]+\] )?\d+ [^\W\d]+ [^\W\d]+ .*\bicmp_seq\b")
 _UNANSWERED: Final = re.compile(
-    r"(?:\[[\d.]+\] )?(?:no answer yet for icmp_seq=\d+|Request timeout for icmp_seq \d+)"
+    r"(?:\[[\d.]+\] )?(?:no answer yet for icmp_seq=|Request timeout for icmp_seq )(?P<seq>\d+)"
 )
-_ERROR: Final = re.compile(r"(?:\[[\d.]+\] )?From .+? icmp_seq=\d+ (?P<why>.+)")
+_ERROR: Final = re.compile(r"(?:\[[\d.]+\] )?From .+? icmp_seq=(?P<seq>\d+) (?P<why>.+)")
 _STATISTICS: Final = re.compile(r"--- .* ping6? statistics ---")
 _COUNTS: Final = re.compile(r"\d+ packets transmitted, .*% packet loss\b")
 _TIMES: Final = re.compile(r"(?:rtt|round-trip) min/avg/max\S* = ")
+_SEQUENCE_NUMBERS: Final = 65_536
+"""After so many packets, numbers start again."""
 _FLOOD: Final = re.compile(r"[.E\x08\s]*")
 
 _RTT: Final = "round-trip time of ICMP echo"
@@ -151,11 +153,14 @@ def _run(lines: Sequence[str], start: int, end: int) -> Measurement:
     replies: list[_Reply] = []
     others: list[str] = []
     errors: list[str] = []
+    highest = 0
     closing = next((i for i in range(start, end) if _STATISTICS.fullmatch(lines[i])), None)
     if closing is None:
         raise FormatError(_no_summary(lines, start, end))
     for index in range(start + 1, closing):
         line = lines[index]
+        if match := _REPLY.fullmatch(line) or _ERROR.fullmatch(line) or _UNANSWERED.fullmatch(line):
+            highest = max(highest, numbers.whole(match["seq"], f"line {index + 1}"))
         if match := _REPLY.fullmatch(line):
             replies.append(_reply(match, index + 1))
         elif match := _ERROR.fullmatch(line):
@@ -165,7 +170,8 @@ def _run(lines: Sequence[str], start: int, end: int) -> Measurement:
         elif not _UNANSWERED.fullmatch(line) and not _FLOOD.fullmatch(line):
             others.append(line)
     summary = _summary(lines, start, closing, end)
-    return _measurement(summary, replies, _notes(replies, errors, others))
+    notes = _notes(replies, errors, others)
+    return _measurement(summary, replies, highest, notes)
 
 
 def _no_summary(lines: Sequence[str], start: int, end: int) -> str:
@@ -260,7 +266,7 @@ def _round_trips(found: dict[str, object], where: str) -> tuple[str, ...]:
 
 
 def _measurement(
-    summary: _Summary, replies: Sequence[_Reply], notes: tuple[str, ...]
+    summary: _Summary, replies: Sequence[_Reply], highest: int, notes: tuple[str, ...]
 ) -> Measurement:
     first = [reply for reply in replies if not reply.duplicate]
     samples = np.array([float(reply.time) for reply in first if reply.time is not None], float)
@@ -282,7 +288,7 @@ def _measurement(
         values=values,
         series=() if window is None else _series(first, window[0]),
         samples={"ping_rtt_ms": samples} if len(samples) else {},
-        checks=tuple(_checks(summary, replies)),
+        checks=tuple(_checks(summary, replies, highest)),
         notes=notes,
     )
 
@@ -314,7 +320,7 @@ def _series(replies: Sequence[_Reply], start: float) -> tuple[Series, ...]:
 # --- laws ---
 
 
-def _checks(summary: _Summary, replies: Sequence[_Reply]) -> Iterator[Check]:
+def _checks(summary: _Summary, replies: Sequence[_Reply], highest: int) -> Iterator[Check]:
     yield Check(
         law="no more is received than was transmitted",
         holds=summary.received <= summary.transmitted,
@@ -328,11 +334,38 @@ def _checks(summary: _Summary, replies: Sequence[_Reply]) -> Iterator[Check]:
             # Some programs cut the share off, others round it.
             2 * numbers.half_a_digit(summary.loss),
         )
+    if highest and summary.transmitted < _SEQUENCE_NUMBERS:
+        yield Check(
+            law="no sequence number is above the number of packets",
+            holds=highest <= summary.transmitted,
+            detail=f"the highest is {highest}, {summary.transmitted} were transmitted",
+        )
     if summary.times:
         named = list(zip(("min", "avg", "max"), map(float, summary.times), strict=False))
         yield laws.ascending("min <= avg <= max", named)
+        if len(summary.times) > len(named) and summary.received > 0:
+            yield _deviation_is_possible(summary)
     if replies:
         yield from _checks_of_replies(summary, replies)
+
+
+def _deviation_is_possible(summary: _Summary) -> Check:
+    """n values between a minimum and a maximum that both occur, with this mean, have a variance of
+    at least (max - min)² / 2n (von Szőkefalvi-Nagy, 1918) and at most (max - avg) (avg - min)
+    (Bhatia and Davis, 2000)."""
+    least, mean, most, deviation = map(float, summary.times)
+    count = summary.received + summary.duplicates
+    digit = 2 * numbers.half_a_digit(summary.times[0])
+    low = max(most - least - digit, 0) / math.sqrt(2 * count)
+    high = math.sqrt(max((most - mean + digit) * (mean - least + digit), 0))
+    # iputils subtracts the square of a mean that is cut off to microseconds.
+    slack = digit + _cut_mean(mean, deviation**2)
+    return Check(
+        law="the deviation is possible between minimum and maximum",
+        holds=low - slack <= deviation <= high + slack,
+        detail=f"{count} replies: {laws.figure(low)} to {laws.figure(high)} ms are possible, the "
+        f"summary has {laws.figure(deviation)} (give or take {laws.figure(slack)})",
+    )
 
 
 def _checks_of_replies(summary: _Summary, replies: Sequence[_Reply]) -> Iterator[Check]:
@@ -370,7 +403,7 @@ def _checks_of_times(said: Sequence[str], texts: Sequence[str]) -> Iterator[Chec
     for (words, found, give), text in zip(figures, said, strict=False):
         give += 2 * numbers.half_a_digit(text)
         if words == "deviation":
-            give += _cut_mean(times)
+            give += _cut_mean(float(times.mean()), float(times.var()))
         yield laws.agree(
             f"the {words} is that of the replies",
             (f"of {len(times)} replies (ms):", float(found)),
@@ -379,9 +412,8 @@ def _checks_of_times(said: Sequence[str], texts: Sequence[str]) -> Iterator[Chec
         )
 
 
-def _cut_mean(times: Floats) -> float:
+def _cut_mean(mean: float, variance: float) -> float:
     """Error of the deviation in iputils before 2021: the square of a mean that was cut off to
     microseconds is subtracted from the mean square, so that the variance is off by up to twice the
     mean times a microsecond."""
-    variance = float(times.var())
-    return math.sqrt(variance + 2 * float(times.mean()) * 1e-3) - math.sqrt(variance)
+    return math.sqrt(variance + 2 * mean * 1e-3) - math.sqrt(variance)

@@ -20,10 +20,15 @@ _ISO: Final = re.compile(
     r"#?\s*(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?\s*(?:Z|UTC|[+-]\d\d:?\d\d))", re.ASCII
 )
 
+_FIRST: Final = frozenset("#0123456789")
+"""The characters by which a line with a time may begin; most lines are of another kind."""
+
 
 def instant_s(line: str) -> float | None:
     """The time that is all of a line, in seconds since 1970; None: it is another line."""
     text = line.strip()
+    if not text or text[0] not in _FIRST:
+        return None
     if match := _EPOCH.fullmatch(text):
         return float(match[1].replace(",", "."))
     if match := _ISO.fullmatch(text):

@@ -14,6 +14,7 @@ as the number of open connections, are left out.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from netstudy.formats.measured import Better, Quantity
@@ -57,6 +58,7 @@ _LISTED: Final = """
 """The counters by which a slow network is understood, of the 350 or so that a kernel has."""
 
 
+@cache
 def counter_name(word: str) -> str | None:
     """The name of a counter by its word in `nstat`, such as TcpExtTCPTimeouts; None: it is not
     cumulative."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from netstudy.formats import numbers
@@ -21,6 +22,7 @@ from netstudy.formats.sysstat import (
     Activity,
     Records,
     activity_of,
+    numbers_of,
     plain_name,
 )
 
@@ -106,22 +108,15 @@ def _read_row(records: Records, table: _Table | None, line: str, where: str) -> 
         return
     if table is None or fields[0].startswith(_COMMENT):
         return
-    if len(fields) != len(table.columns):
-        raise FormatError(
-            f"{where}: the row has {len(fields)} values for {len(table.columns)} columns"
-        )
-    named = dict(zip(table.columns, fields, strict=True))
-    item = "" if table.activity.item is None else named.pop(table.activity.item)
-    values = {}
-    for name, text in named.items():
-        if numbers.is_finite(text):
-            values[name] = numbers.decimal(text, f"{where}, {name}")
-        else:
-            records.notes.append(f"{where}: {name} is left out, its value is {text}.")
+    activity = table.activity
+    values, notes = numbers_of(table.columns, fields, activity.needs, where)
+    records.notes += notes
+    item = "" if activity.item is None else fields[table.columns.index(activity.item)]
     interval_s = numbers.whole(length, f"{where}, interval")
-    records.row(table.activity, _time_s(stamp, where), interval_s, item, values)
+    records.row(activity, _time_s(stamp, where), interval_s, item, values)
 
 
+@lru_cache(maxsize=1024)
 def _time_s(text: str, where: str) -> float:
     if text.isascii() and text.isdigit():
         return float(numbers.whole(text, where))

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Final
 
-from netstudy.formats import numbers
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
 from netstudy.formats.plain_text import text_of
 from netstudy.formats.sysstat import (
@@ -26,6 +25,7 @@ from netstudy.formats.sysstat import (
     Activity,
     Records,
     activity_of,
+    numbers_of,
     plain_name,
 )
 
@@ -163,18 +163,9 @@ class _Reader:
     def _values(
         self, activity: Activity, end_s: float, before_s: float, words: list[str], where: str
     ) -> None:
-        if len(words) != len(self.columns):
-            raise FormatError(
-                f"{where}: the row has {len(words)} values for {len(self.columns)} columns"
-            )
-        named = dict(zip(self.columns, words, strict=True))
-        item = "" if activity.item is None else named.pop(activity.item)
-        values = {}
-        for name, word in named.items():
-            if numbers.is_finite(word):
-                values[name] = numbers.decimal(word, f"{where}, {name}")
-            else:
-                self.records.notes.append(f"{where}: {name} is left out, its value is {word}.")
+        values, notes = numbers_of(self.columns, words, activity.needs, where)
+        self.records.notes += notes
+        item = "" if activity.item is None else words[self.columns.index(activity.item)]
         # Rows of one interval have the same time; only the first of them sees the clock move.
         length_s = end_s - before_s if end_s > before_s else None
         self.records.row(activity, end_s, length_s, item, values)

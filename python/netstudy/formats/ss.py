@@ -45,7 +45,6 @@ _RECORD: Final = re.compile(
     r"(?P<peer>\S+:\S+)(?P<rest>.*)"
 )
 _USERS: Final = re.compile(r"users:\(\(.*?\)\)")
-_FIELD: Final = re.compile(r"(?P<key>[a-z_]+):(?P<value>[\d.]\S*)", re.ASCII)
 _MS: Final = re.compile(r"(\d{1,20})ms(?:\(.*\))?", re.ASCII)
 _TOTAL: Final = re.compile(r"\d+/(\d{1,20})", re.ASCII)
 
@@ -68,6 +67,8 @@ _TIMES: Final = {
     "sndbuf_limited": "sndbuf_limited_ms",
 }
 _RETRANSMITTED: Final = "retransmitted_segments"
+_KEYS: Final = frozenset((*_WHOLE, *_TIMES, "retrans", "rtt", "minrtt", "cwnd"))
+"""The fields that are read."""
 _ZERO_WITH: Final = {
     "rwnd_limited_ms": "busy",
     "sndbuf_limited_ms": "busy",
@@ -248,12 +249,12 @@ class _Reader:
 def _fields(text: str, where: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in text.split():
-        match = _FIELD.fullmatch(word)
-        if match is None:
+        key, _, value = word.partition(":")
+        if key not in _KEYS or not value:
             continue
-        if match["key"] in found:
-            raise FormatError(f"{where}: {match['key']} is there twice in one socket")
-        found[match["key"]] = match["value"]
+        if key in found:
+            raise FormatError(f"{where}: {key} is there twice in one socket")
+        found[key] = value
     return found
 
 

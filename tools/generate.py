@@ -72,25 +72,33 @@ FORMATS_HEAD = """\
 
 <!-- Written by `make docs`; changes here are lost. -->
 
-The files that `netstudy import` and `measured:` in a study read ([how](../guide/files-you-have.md)). A format is recognised by
-the beginning of a file, never by its name. A value that a file lacks is missing, it is never 0.
+The files that `netstudy import` and `measured` in a study read
+([how](../guide/files-you-have.md)). A format is recognised by the beginning of a file, never by its
+name. A value that a file lacks is missing, it is never 0.
 
-| case | what happens |
+| in a file | outcome |
 |---|---|
-| a failed test, whatever its exit code | a failed run, with the error in the tool's words |
-| a truncated file | JSON: refused, with line and column; text and streams of lines: read up to the last whole line, with a note |
-| `nan`, `-nan`, `inf` | the value is left out, with a note that names it |
-| decimal commas | read where every number of the file has one and no thousands separator could be meant; else refused |
-| a key that occurs twice in a JSON object | both are read where the tool is known to write it so (iperf3 up to 3.10.1 with `--bidir`), else refused |
-| several documents in a file | several runs, in the order of the file |
-| omitted seconds (`-O`) | not in values, series or window |
-| a short last interval | counts with its length |
-| a counter that wraps | undone where it can be told, with a note |
-| a counter that falls | it was reset: growth is missing, with a note |
-| `nstat -j`, which leaves zeros out | an absent counter is 0, in this format only |
-| a 12-hour clock without AM and PM, or D/M/Y against M/D/Y | refused, with the command that writes a decidable file |
-| a law that does not hold (sums, rates, loss, percentiles, interfaces) | an invalid run, with the figures |
 """
+TRAPS = {
+    "a failed test, whatever its exit code": "a failed run, with the error in the tool's words",
+    "a truncated end": "JSON: refused, with line and column; lines: read up to the last whole one, "
+    "with a note",
+    "`nan`, `-nan`, `inf`": "the value is left out, with a note that names it",
+    "decimal commas": "refused, with the line and the command that writes points",
+    "a key that occurs twice in a JSON object": "read where the tool is known to write it so "
+    "(iperf3 up to 3.10.1 with `--bidir`), else refused",
+    "several documents": "several runs, in the order of the file",
+    "omitted seconds (`-O`)": "not in values, series or window",
+    "a short last interval": "counts with its length",
+    "a counter that wraps": "undone where it is certain, with a note",
+    "a counter that falls": "it was reset: growth is missing, with a note",
+    "`nstat -j`, which leaves zeros out": "an absent counter is 0, in this format only",
+    "a 12-hour clock without AM and PM, D/M/Y against M/D/Y": "refused, with the command that "
+    "writes a decidable file",
+    "a law that does not hold (sums, rates, loss, percentiles, interfaces)": "an invalid run, with "
+    "the figures",
+}
+"""Traps of files, and what becomes of each."""
 
 QUANTITIES = """
 | name | quantity | unit | better | meaning |
@@ -249,10 +257,11 @@ def metrics() -> str:
 
 def formats_page() -> str:
     """The formats of files, each with its quantities."""
-    parts, known = [FORMATS_HEAD], dict[tuple[Quantity, ...], str]()
+    traps = (f"| {case} | {outcome} |\n" for case, outcome in TRAPS.items())
+    parts, known = [FORMATS_HEAD, *traps], dict[tuple[Quantity, ...], str]()
     for form in FORMATS:
         first = known.setdefault(form.quantities, form.name)
-        same = f"\nIts quantities are those of {first}.\n"
+        same = f"\nIt has the quantities of {first}.\n"
         parts.append(f"\n## {form.name}\n{form.title}.\n")
         parts += [QUANTITIES, *map(_quantity, form.quantities)] if first == form.name else [same]
         if form.left_out:

@@ -916,8 +916,8 @@ class MeasuredMetric(Wire):
 
 
 class Measured(Wire):
-    """A run that was measured elsewhere, and of which only values are known: those of a table, or
-    the content of files. In the plan, its network has no nodes.
+    """A run that was measured elsewhere, known only by the values of a table or by the content of
+    files. In the plan, its network has no nodes.
     """
 
     kind: Literal["measured"] = "measured"
@@ -932,7 +932,7 @@ class Measured(Wire):
     block: str | None = None
     """The session in which it was measured, if the study names it."""
     metrics: tuple[MeasuredMetric, ...] = ()
-    """What the files of the run give."""
+    """The metrics in the files of the run."""
 
     @property
     def roles(self) -> Roles:
@@ -1684,7 +1684,7 @@ class MeasuredSamples(Wire):
 
 
 class MeasuredRun(Wire):
-    """What is known of a run that was measured elsewhere."""
+    """The values of a run that was measured elsewhere."""
 
     values: dict[str, float]
     """Metric -> value."""
@@ -1700,11 +1700,11 @@ class MeasuredRun(Wire):
     block: str | None = None
     """The session in which it was measured, if the study names it."""
     settings: dict[str, str] = Field(default_factory=dict)
-    """What was measured, as far as the files say."""
+    """Settings of the measurement that its file names."""
     series: tuple[MeasuredSeries, ...] = ()
     samples: tuple[MeasuredSamples, ...] = ()
     notes: tuple[str, ...] = ()
-    """What was left out of the files, and why; each a sentence."""
+    """Parts of the files that were left out, and why; each a sentence."""
 
 
 class RunRecord(Wire):
@@ -1747,7 +1747,7 @@ class RunRecord(Wire):
     """Factor by which all link rates of the study were multiplied, such as `1/20`; None: they were
     not changed."""
     measured: MeasuredRun | None = Field(default=None, exclude_if=lambda told: told is None)
-    """For a run that was measured elsewhere: what is known of it; absent for all others."""
+    """The values of a run that was measured elsewhere; absent for all others."""
 
     @property
     def measure(self) -> PhaseTimes | None:

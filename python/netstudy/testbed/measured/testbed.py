@@ -35,7 +35,7 @@ class PublishedData:
         return ()
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
-        """See Testbed.preflight: nothing is carried out."""
+        """See Testbed.preflight: there is nothing to check."""
         return Preflight()
 
     def run(

@@ -1746,7 +1746,7 @@ class RunRecord(Wire):
     scaled_by: str | None = None
     """Factor by which all link rates of the study were multiplied, such as `1/20`; None: they were
     not changed."""
-    measured: MeasuredRun | None = Field(default=None, exclude_if=lambda told: told is None)
+    measured: MeasuredRun | None = Field(default=None, exclude_if=lambda known: known is None)
     """The values of a run that was measured elsewhere; absent for all others."""
 
     @property

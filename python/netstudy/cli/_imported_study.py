@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the user gives besides the files."""
+    """The options of the user for the new study."""
 
     name: str
     hosts: Mapping[str, Sequence[str]]
@@ -54,7 +54,7 @@ def _lines(found: Collection, wanted: Wanted, moved: Moved) -> Iterator[str]:
     yield f"study: {wanted.name}"
     yield f"question: {_text(_question(factors, compared))}"
     yield ""
-    yield "# Levels are labels: they say what was different when the files were recorded."
+    yield "# Levels are labels of the conditions in which the files were recorded."
     yield "factors:"
     for name, texts in factors.items():
         yield f"  {name}: [{', '.join(_level(text) for text in texts)}]"
@@ -62,7 +62,7 @@ def _lines(found: Collection, wanted: Wanted, moved: Moved) -> Iterator[str]:
     yield "measured:"
     yield from _files(found, moved)
     if wanted.hosts:
-        yield "  # What was recorded on hosts meanwhile; it is cut to the time of each run."
+        yield "  # Files that were recorded on hosts meanwhile, cut to the time of each run."
         yield "  hosts:"
         for host, patterns in wanted.hosts.items():
             yield f"    {host}: [{', '.join(_text(moved.path(one)) for one in patterns)}]"

@@ -166,7 +166,7 @@ def _of_study(study: Study, option: str | None) -> tuple[str, InventoryCopy | No
     if study.is_measured and testbed != MEASURED:
         raise StudyError(
             f"--testbed {option}: the study's runs were measured elsewhere, so that nothing can be "
-            "carried out; leave the option out"
+            "run; leave the option out"
         )
     if testbed == MEASURED and not study.is_measured:
         raise StudyError(

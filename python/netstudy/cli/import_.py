@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 NAME = "import"
 EPILOG = "Example: netstudy import old=lab/old-*.json new=lab/new-*.json"
 _COPIES = "files"
-"""The folder of copies, beside the study."""
+"""The folder of copies, in that of the study."""
 
 
 def command(

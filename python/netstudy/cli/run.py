@@ -48,7 +48,7 @@ EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replica
 
 
 MAX_TIME = "24h"
-"""The longest estimate of a plan that is carried out without a word."""
+"""The longest estimated time of a plan that is not refused."""
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
 
 
 def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
-    """Make a plan and its results folder, carry it out, and print the answer; returns the exit
+    """Make a plan and its results folder, run it, and print the answer; returns the exit
     code. Raises StudyError and TestbedError."""
     from netstudy.store import Folder
     from netstudy.testbed import invoked

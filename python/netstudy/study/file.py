@@ -37,7 +37,7 @@ from netstudy.study.workloads import Workload
 _CARRIED_OUT: Final = (
     "topology", "workload", "procedure", "instruments", "replicates", "testbeds", "cases"
 )  # fmt: skip
-"""Keys that say how runs are carried out, in which cases and on which testbed."""
+"""Keys on the making of runs, their cases and their testbeds."""
 
 Hole = dict[NameValue, LevelChoice]
 """Factor -> levels, or `!level` for all levels but this one. Treatments that match for every factor

@@ -1,5 +1,5 @@
-"""The values of a run that was measured elsewhere: what its own file gives, and what the files of
-hosts give for the time of its measuring phase."""
+"""The values of a run that was measured elsewhere: from its own file, and from files of hosts for
+the time of its measuring phase."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _metric(
 
 
 def _series(found: Iterable[Series]) -> Iterator[MeasuredSeries]:
-    """The series of the whole measurement; those of single streams have no use."""
+    """The series of the whole measurement; series of single streams have no use."""
     for one in found:
         if not one.part:
             for name, values in one.values.items():
@@ -177,7 +177,7 @@ def _histogram(one: Histogram) -> MeasuredSamples:
 
 
 class _AtHost:
-    """What the files of one host give for a run."""
+    """The values for a run from the files of one host."""
 
     def __init__(self, host: str, files: tuple[HostFile, ...], measurement: Measurement) -> None:
         self.host = host

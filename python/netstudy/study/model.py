@@ -166,7 +166,7 @@ class Study:
 
     @property
     def metrics(self) -> Mapping[str, WorkloadMetric]:
-        """Metrics of the workload, the probe and the TCP sampler, and those that the study
+        """Metrics of the workload, the probe and the TCP sampler, and metrics that the study
         declares."""
         known = {name: one for words in self._words for name, one in words.metrics.items()}
         own = {name: declared(one.label or name) for name, one in self.file.metrics.items()}

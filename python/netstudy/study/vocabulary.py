@@ -164,16 +164,16 @@ known."""
 
 @dataclass(frozen=True)
 class OfFiles:
-    """The metrics of a study whose runs were measured elsewhere, besides those of workloads."""
+    """The metrics of a study whose runs were measured elsewhere, other than workloads' metrics."""
 
     metrics: Mapping[str, WorkloadMetric]
-    """Those of runs: of formats of files, and those that the study declares."""
+    """Metrics of runs: of formats of files, and metrics that the study declares."""
     hosts: Mapping[str, Quantity]
-    """Those of hosts."""
+    """Metrics of hosts."""
 
 
 _OF_FILES: ContextVar[OfFiles | None] = ContextVar("of files", default=None)
-"""The further metrics of the study that is being read; None: its runs are carried out."""
+"""The further metrics of the study that is being read; None: its runs are made."""
 
 
 @contextmanager

@@ -18,7 +18,7 @@ def named(name: str, inventory: InventoryCopy | None = None, study: Path = Path(
     """The testbed with the name given to `--testbed`. Raises StudyError for an unknown name.
 
     The testbed `hosts` has an inventory, all others have none. `study` is the file or folder of the
-    study, beside which `measured` finds its files.
+    study, in whose folder `measured` finds its files.
     """
     from netstudy.study.vocabulary import HOSTS, MEASURED, TESTBEDS
     from netstudy.testbed.measured.testbed import MeasuredData, PublishedData

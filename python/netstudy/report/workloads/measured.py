@@ -71,14 +71,14 @@ def _of_files(works: Sequence[Measured]) -> Iterator[Sentence]:
         "The values are of files by {formats}, one measurement a run.",
         formats=Name(listed(list(formats))),
     )
-    beside: dict[str, dict[str, None]] = {}
+    at_hosts: dict[str, dict[str, None]] = {}
     for work in works:
         for one in work.files[1:]:
-            beside.setdefault(str(one.node), {})[one.format] = None
-    if beside:
+            at_hosts.setdefault(str(one.node), {})[one.format] = None
+    if at_hosts:
         yield say(
             "Files that were recorded on hosts are cut to the time of the run: {hosts}.",
-            hosts=_listed(f"{host} by {', '.join(forms)}" for host, forms in beside.items()),
+            hosts=_listed(f"{host} by {', '.join(forms)}" for host, forms in at_hosts.items()),
         )
 
 

@@ -24,8 +24,8 @@ from netstudy.plan.identity import digest
 from netstudy.report.markdown import pipe_table, replace_between
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.tables import Group, Table, Value
-from netstudy.testbed.workloads import record_of
-from netstudy.wire import Network, Plan, Published, PublishedValue, Run
+from netstudy.testbed.measured.records import record_of_table
+from netstudy.wire import Measured, MeasuredValue, Network, Plan, Run
 
 PAGE = Path(__file__).parents[1] / "docs/concepts/error-rates.md"
 BEGIN = "<!-- error rates: written by python -m tools.error_rates -->"
@@ -112,19 +112,17 @@ def cells(values: Floats) -> CellTable:
             replicate=replicate + 1,
             seed="0" * 16,
             network=Network(groups=(), nodes=(), links=()),
-            workload=Published(
+            workload=Measured(
                 of="transfer",
                 source=("planted",),
-                given=(
-                    PublishedValue(metric=METRIC, value=float(value), rounding=_DIGIT, row="1"),
-                ),
+                given=(MeasuredValue(metric=METRIC, value=float(value), rounding=_DIGIT, row="1"),),
             ),
             phases=(),
         )
         for (load, switch, replicate), value in np.ndenumerate(values)
     ]
     plan = Plan(study="planted", seed=SEED, runs=tuple(runs))
-    return pool(plan, [record_of(run) for run in runs])
+    return pool(plan, [record_of_table(run) for run in runs])
 
 
 def column(table: CellTable, name: str) -> Metric:

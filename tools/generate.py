@@ -25,6 +25,8 @@ from netstudy.analysis.order_statistics import fewest
 from netstudy.analysis.statistics import STATISTICS
 from netstudy.analysis.workloads import VOCABULARY
 from netstudy.cli import app
+from netstudy.formats import FORMATS
+from netstudy.formats.measured import Quantity
 from netstudy.hardware import HardwareLibrary
 from netstudy.inventory import json_schema as inventory_schema
 from netstudy.knobs import Knob, knobs
@@ -63,6 +65,44 @@ The contract between the front and the engine. The engine reads one plan, a JSON
 records, one JSON object per line: first `engine`, then one `run` for each run, last `end`, and on
 request `progress` in between. Every number has its unit at the end of its name. The JSON Schemas
 are in `schema/`. A key that is not required and has no default is `null` if there is no value.
+"""
+
+FORMATS_HEAD = """\
+# Formats of files
+
+<!-- Written by `make docs`; changes here are lost. -->
+
+The files that `netstudy import` and `measured` in a study read
+([how](../guide/files-you-have.md)). A format is recognised by the beginning of a file, never by its
+name. A value that a file lacks is missing, it is never 0.
+
+| in a file | outcome |
+|---|---|
+"""
+TRAPS = {
+    "a failed test, whatever its exit code": "a failed run, with the error in the tool's words",
+    "a truncated end": "JSON: refused, with line and column; lines: read up to the last whole one, "
+    "with a note",
+    "`nan`, `-nan`, `inf`": "the value is left out, with a note that names it",
+    "decimal commas": "refused, with the line and the command that writes points",
+    "a key that occurs twice in a JSON object": "read where the tool is known to write it so "
+    "(iperf3 up to 3.10.1 with `--bidir`), else refused",
+    "several documents": "several runs, in the order of the file",
+    "omitted seconds (`-O`)": "not in values, series or window",
+    "a short last interval": "counts with its length",
+    "a counter that wraps": "undone where it is certain, with a note",
+    "a counter that falls": "it was reset: growth is missing, with a note",
+    "`nstat -j`, which leaves zeros out": "an absent counter is 0, in this format only",
+    "a 12-hour clock without AM and PM, D/M/Y against M/D/Y": "refused, with the command that "
+    "writes a decidable file",
+    "a law that does not hold (sums, rates, loss, percentiles, interfaces)": "an invalid run, with "
+    "the figures",
+}
+"""Traps of files, and what becomes of each."""
+
+QUANTITIES = """
+| name | quantity | unit | better | meaning |
+|---|---|---|---|---|
 """
 
 STUDY_FILE = """\
@@ -215,6 +255,25 @@ def metrics() -> str:
     return "".join([*parts, METRICS_OF_NODES, *map(_of_nodes, FORMULAS)])
 
 
+def formats_page() -> str:
+    """The formats of files, each with its quantities."""
+    traps = (f"| {case} | {outcome} |\n" for case, outcome in TRAPS.items())
+    parts, known = [FORMATS_HEAD, *traps], dict[tuple[Quantity, ...], str]()
+    for form in FORMATS:
+        first = known.setdefault(form.quantities, form.name)
+        same = f"\nIt has the quantities of {first}.\n"
+        parts.append(f"\n## {form.name}\n{form.title}.\n")
+        parts += [QUANTITIES, *map(_quantity, form.quantities)] if first == form.name else [same]
+        if form.left_out:
+            parts += ["\nLeft out:\n\n", *(f"- {text}\n" for text in form.left_out)]
+    return "".join(parts)
+
+
+def _quantity(one: Quantity) -> str:
+    meaning = one.meaning.replace("|", "\\|")
+    return f"| `{one.name}` | {one.label} | {one.unit} | {one.better} | {meaning} |\n"
+
+
 def _of_nodes(kind: Kind) -> str:
     """The quantities that are read at each kind of node."""
     known = {
@@ -303,6 +362,7 @@ def _indented(plan: Plan) -> str:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "formats.md": formats_page,
     "hosts-file.md": hosts_file,
     "metrics.md": metrics,
     "python.md": api_page.page,

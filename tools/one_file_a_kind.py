@@ -31,7 +31,7 @@ from netstudy.plan.workloads import LOWERINGS
 from netstudy.report import conclusions as pages
 from netstudy.study import conclusions
 from netstudy.study.file import StudyFile
-from netstudy.study.vocabulary import HOST_METRICS, TESTBEDS
+from netstudy.study.vocabulary import HOST_METRICS
 from netstudy.study.workloads import WORDS, Workload
 
 CLASSES_OF_CONCLUSIONS: Final = (
@@ -47,12 +47,16 @@ DIAGNOSE: Final = ("analysis/diagnosis.py", "analysis/predictions.py")
 NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/init.py": frozenset({"transfer"}),
     "cli/validate.py": frozenset({"errors"}),
+    "formats/ip_link.py": frozenset({"errors"}),
     "study/vocabulary.py": frozenset({"errors"}),
 }
 """File -> words in it that look like names of workloads or their metrics, but mean something else:
 a template, a key of the output, an ending of names."""
 KEYS_OF_OTHERS: Final = frozenset({"limit", *StudyFile.model_fields})
 """Keys of conclusions that are also keys elsewhere, so that the key does not tell a kind."""
+FORMATS: Final = "formats/"
+"""The layer that gives measurements of other programs the vocabulary's names. It is below
+studies, so that it cannot use any part of a workload."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts must not contain words of a workload. The other layers (studies and verbs)
 contain examples."""
@@ -113,9 +117,9 @@ def kinds_of_conclusions() -> Known:
 
 
 def workloads() -> Known:
-    """The names of this version's workloads. `published` is also a testbed, and a probe
+    """The names of this version's workloads. Runs that were measured elsewhere have none. A probe
     also has requests, so a text of only these words does not prove that a workload is meant."""
-    wired = get_args(get_args(wire.Workload)[0])
+    wired = get_args(wire.Traffic)
     kinds = {*Workload.kinds(), *(str(one.model_fields["kind"].default) for one in wired)}
     units = {unit for one in LOWERINGS for unit in (one.unit, one.unit.removesuffix("s"))}
     probes = {name for key in wire.Probe.model_fields for name in key.split("_")}
@@ -125,10 +129,10 @@ def workloads() -> Known:
         noun="workload",
         files=frozenset(kinds),
         models=frozenset(one.__name__ for one in wired),
-        texts=frozenset((kinds | units) - set(TESTBEDS)),
+        texts=frozenset(kinds | units),
         metrics=frozenset(metric for kind in kinds & set(WORDS) for metric in WORDS[kind].metrics)
         - set(HOST_METRICS),
-        words=frozenset((kinds | units) - set(TESTBEDS) - shared),
+        words=frozenset((kinds | units) - shared),
     )
 
 
@@ -140,6 +144,7 @@ def breaches(package: Path = PACKAGE, every: Iterable[Known] | None = None) -> l
         for path in package.rglob("*.py")
         if names.folder not in path.relative_to(package).parts
         and (relative := path.relative_to(package).as_posix()) not in (*CONTRACTS, *names.also)
+        and not relative.startswith(FORMATS)
         for line, what in _of_file(path.read_text(), relative, names)
     )
 

@@ -867,8 +867,8 @@ class Transactions(Wire):
         return ("client", "server")
 
 
-class PublishedValue(Wire):
-    """A published value of a run."""
+class MeasuredValue(Wire):
+    """A value that a table gives for a run."""
 
     metric: str
     """Name of the metric in the study."""
@@ -879,17 +879,60 @@ class PublishedValue(Wire):
     """File and line of the value."""
 
 
-class Published(Wire):
-    """A published run, of which only the published values are known. In the plan, its network has
-    no nodes, and it has no phases.
+class MeasuredFile(Wire):
+    """A file of measurements of a run."""
+
+    path: str
+    """Path, relative to the study's folder."""
+    sha256: str
+    bytes: int
+    format: str
+    """Name of the format, as it was recognised."""
+    node: str | None = None
+    """The host that the file is about; None: it is the file of a load generator."""
+    test: int = 0
+    """Which of the measurements in the file it is, from 0."""
+
+
+class MeasuredMetric(Wire):
+    """A metric that files of measurements give."""
+
+    name: str
+    """Name in the study, with the host if it is read there: `sender.cpu_pct`."""
+    label: str
+    """Its name in the middle of a sentence."""
+    unit: str
+    """Unit of the values; empty for a plain count."""
+    direction: Literal["lower", "higher", "neutral"]
+    """The better direction."""
+    decimals: int = Field(ge=0)
+    """Decimals that tables print."""
+    formula: str
+    """How the tool finds the value."""
+    instrument: str
+    """The tool."""
+    samples: bool = False
+    """True if the files give single samples or histograms of it."""
+
+
+class Measured(Wire):
+    """A run that was measured elsewhere, known only by the values of a table or by the content of
+    files. In the plan, its network has no nodes.
     """
 
-    kind: Literal["published"] = "published"
-    of: str
-    """Kind of the workload that was run, such as `incast`."""
-    source: tuple[str, ...]
-    """Who measured the values, and where they are published."""
-    given: tuple[PublishedValue, ...] = Field(min_length=1)
+    kind: Literal["measured"] = "measured"
+    of: str | None
+    """Kind of the workload that was run, such as `incast`; None: it is not known."""
+    source: tuple[str, ...] = ()
+    """Who measured the values of a table, and where they are published."""
+    given: tuple[MeasuredValue, ...] = ()
+    """The values of a table."""
+    files: tuple[MeasuredFile, ...] = ()
+    """The file of the load generator, then the files of hosts."""
+    block: str | None = None
+    """The session in which it was measured, if the study names it."""
+    metrics: tuple[MeasuredMetric, ...] = ()
+    """The metrics in the files of the run."""
 
     @property
     def roles(self) -> Roles:
@@ -909,7 +952,7 @@ class Published(Wire):
 
 Traffic = Incast | Transfer | Request | Transactions
 """Workloads that testbeds run."""
-Workload = Annotated[Traffic | Published, Field(discriminator="kind")]
+Workload = Annotated[Traffic | Measured, Field(discriminator="kind")]
 
 
 class Probe(Wire):
@@ -1622,6 +1665,52 @@ class Reconciliation(Wire):
     holds: bool
 
 
+class MeasuredSeries(Wire):
+    """Values of consecutive intervals, from a file of measurements."""
+
+    metric: str
+    starts_s: tuple[float, ...]
+    """Start of each interval since the start of the measuring phase."""
+    ends_s: tuple[float, ...]
+    values: tuple[float | None, ...]
+    """None: the file has no value for this interval."""
+
+
+class MeasuredSamples(Wire):
+    """Samples of a quantity, from a file of measurements: each, or counted in buckets."""
+
+    metric: str
+    """The metric without a statistic."""
+    values: tuple[float, ...]
+    """The samples in the order of time, or the highest value of each bucket, ascending."""
+    counts: tuple[int, ...] = ()
+    """Number of samples in each bucket; empty: `values` are single samples."""
+
+
+class MeasuredRun(Wire):
+    """The values of a run that was measured elsewhere."""
+
+    values: dict[str, float]
+    """Metric -> value."""
+    rounding: dict[str, float] = Field(default_factory=dict)
+    """Metric -> one unit of the last digit that the source prints, for the values of a table."""
+    files: tuple[MeasuredFile, ...] = ()
+    tools: dict[str, str] = Field(default_factory=dict)
+    """Path of a file -> the program that wrote it, with its version if the file gives it."""
+    started_s: float | None = None
+    """Start of the measurement in seconds since 1970, UTC; None: no file says when."""
+    window_s: tuple[float, float] | None = None
+    """Start and end of the measuring phase in seconds since 1970; None: no file says when."""
+    block: str | None = None
+    """The session in which it was measured, if the study names it."""
+    settings: dict[str, str] = Field(default_factory=dict)
+    """Settings of the measurement that its file names."""
+    series: tuple[MeasuredSeries, ...] = ()
+    samples: tuple[MeasuredSamples, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Parts of the files that were left out, and why; each a sentence."""
+
+
 class RunRecord(Wire):
     """The outcome of one run. A failed run has the reason in `error`; a run that breaks a
     conservation law is kept, with the status `invalid`."""
@@ -1639,7 +1728,8 @@ class RunRecord(Wire):
     checks: tuple[Check, ...] = ()
     nodes: dict[str, RecordNode] = Field(default_factory=dict)
     phases: tuple[PhaseTimes, ...] = ()
-    """The phases that ended; one is the measuring phase, unless the run failed or is published."""
+    """The phases that ended; one is the measuring phase, unless the run failed or was measured
+    elsewhere."""
     samples: Samples = Samples()
     edges: tuple[Edge, ...] = ()
     counters: dict[str, Readings] = Field(default_factory=dict)
@@ -1660,10 +1750,8 @@ class RunRecord(Wire):
     scaled_by: str | None = None
     """Factor by which all link rates of the study were multiplied, such as `1/20`; None: they were
     not changed."""
-    published: dict[str, float] = Field(default_factory=dict)
-    """For a published run: metric -> value."""
-    published_rounding: dict[str, float] = Field(default_factory=dict)
-    """For a published run: metric -> one unit of the last digit of the published value."""
+    measured: MeasuredRun | None = Field(default=None, exclude_if=lambda known: known is None)
+    """The values of a run that was measured elsewhere; absent for all others."""
 
     @property
     def measure(self) -> PhaseTimes | None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from netstudy.analysis.caveats.size_law import OffLaw, off_laws
 from netstudy.analysis.related import pool_study
-from netstudy.plan.published_plan import published_plan
+from netstudy.plan.measured.tables import published_plan
 from netstudy.study import load
-from netstudy.testbed.published_data import PublishedData
+from netstudy.testbed.measured.testbed import PublishedData
 from netstudy.wire import Record, RunRecord
 
 SEED = 5

@@ -16,6 +16,7 @@ from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
 from netstudy.report.answer import answer
 from netstudy.store import Folder
+from netstudy.wire import MeasuredRun, RunRecord
 from tests.cli.conftest import CHECKOUT, INCAST, Netstudy, Outcome
 
 STUDIES = CHECKOUT / "studies"
@@ -34,6 +35,11 @@ workload:
 
 
 FIRST = "configuration=4 MB"
+
+
+def measured_of(record: RunRecord) -> MeasuredRun:
+    assert record.measured is not None
+    return record.measured
 
 
 @pytest.fixture
@@ -113,17 +119,17 @@ def test_plan_and_records_are_made_of_the_data_alone(
     )
     first: dict[str, Any] = plan["runs"][0]
     assert first["network"] == {"groups": [], "nodes": [], "links": [], "shared_clock": False}
-    assert first["workload"]["kind"] == "published"
+    assert first["workload"]["kind"] == "measured"
     assert first["workload"]["given"][0]["row"] == "reference/incast_4mb_mtu9000.csv:2"
     record = next(one for one in published.records() if one.run == first["id"])
     assert record.status == "ok"
-    assert record.published == {
+    assert measured_of(record).values == {
         "goodput_mbps": 9044.0,
         "drops_per_iteration": 0.0,
         "retransmissions_per_iteration": 0.0,
         "completion_ms_mean": 3.5,
     }
-    assert set(record.published_rounding.values()) == {0.1}
+    assert set(measured_of(record).rounding.values()) == {0.1}
     assert netstudy("run", "--resume", here / "results" / "incast" / "latest").code == 0
 
 
@@ -193,7 +199,7 @@ def test_repetitions_are_replicates(netstudy: Netstudy, here: Path) -> None:
         for cell in analyse(folder).cells.rows
         if (cell.treatment["path"], cell.treatment["size"]) == ("same interface", "1 GB")
     )
-    assert [run.record.published["transfer_s"] for run in cell.runs] == [6.7, 5.0, 4.9]
+    assert [measured_of(run.record).values["transfer_s"] for run in cell.runs] == [6.7, 5.0, 4.9]
     (metric,) = analyse(folder).cells.metrics
     estimate = cell.estimate(metric)
     assert estimate is not None

@@ -22,8 +22,8 @@ def test_this_version_names_kinds_in_their_files_alone() -> None:
 
 
 def test_every_kind_is_looked_for() -> None:
-    assert {"incast", "transfer", "request", "transactions", "published"} <= workloads().files
-    assert {"Incast", "Transfer", "Request", "Published"} <= workloads().models
+    assert {"incast", "transfer", "request", "transactions"} <= workloads().files
+    assert {"Incast", "Transfer", "Request", "Transactions"} <= workloads().models
     assert {"knee", "first_repetition"} <= kinds_of_conclusions().files
 
 
@@ -41,8 +41,8 @@ def test_every_kind_of_conclusion_has_a_file_in_each_layer() -> None:
             "netstudy.analysis.workloads.incast.DROPS is in the file of one workload",
         ),
         (
-            "from netstudy.report.workloads import published",
-            "netstudy.report.workloads.published is in the file of one workload",
+            "from netstudy.report.workloads import request",
+            "netstudy.report.workloads.request is in the file of one workload",
         ),
         ("from netstudy.wire import Run, Transfer", "wire.Transfer is one workload's"),
         ("isinstance(work, wire.Request)", "wire.Request is one workload's"),
@@ -97,6 +97,11 @@ def test_the_look_up_of_metrics_lists_none_of_a_workload(tmp_path: Path) -> None
 @pytest.mark.parametrize("path", ["report/workloads/incast.py", "wire.py"])
 def test_files_of_workloads_and_contracts_may_name_them(tmp_path: Path, path: str) -> None:
     assert found(tmp_path, "from netstudy.wire import Incast\n", path) == []
+
+
+def test_formats_of_files_may_use_the_names_of_metrics(tmp_path: Path) -> None:
+    assert found(tmp_path, "NAME = 'goodput_get_mbps'\n", "formats/other.py") == []
+    assert found(tmp_path, "NAME = 'goodput_get_mbps'\n", "plan/other.py") != []
 
 
 def test_a_breach_is_printed_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

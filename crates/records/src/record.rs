@@ -507,11 +507,4 @@ pub struct RunRecord {
     /// Factor by which all link rates of the study were multiplied, such as `1/20`; none: 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaled_by: Option<String>,
-    /// Values of a published run, by metric.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub published: BTreeMap<String, f64>,
-    /// By metric: one unit in the last digit of the published value, that is, how precisely it was
-    /// published.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub published_rounding: BTreeMap<String, f64>,
 }

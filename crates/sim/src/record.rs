@@ -89,8 +89,6 @@ fn empty(run: &records::Run) -> RunRecord {
         environment: BTreeMap::new(),
         clocks: BTreeMap::new(),
         scaled_by: None,
-        published: BTreeMap::new(),
-        published_rounding: BTreeMap::new(),
     }
 }
 

@@ -27,7 +27,7 @@ from netstudy.documents.problems import listed
 from netstudy.errors import StudyError
 from netstudy.study.agreement import Band, Bands
 from netstudy.study.levels import level_text
-from netstudy.study.vocabulary import PUBLISHED, MetricName
+from netstudy.study.vocabulary import MEASURED, MetricName
 from netstudy.wire import Level, Treatment
 
 Outcome = Literal["inside", "outside", "not measured"]
@@ -292,10 +292,10 @@ def _treatment(
 def _own(metric: Metric, table: CellTable) -> Metric | None:
     """A folder's own metric of that name; None if its runs have no such metric.
 
-    Two folders may compute a metric differently: published values have no samples, and workloads
+    Two folders may compute a metric differently: values of a table have no samples, and workloads
     share names."""
     known = {one.name: one for one in (*table.further, *table.asked, *table.metrics)}
-    if table.workload.kind == PUBLISHED:
+    if table.workload.kind == MEASURED:
         return known.get(metric.name)
     own = known.get(metric.name)
     if own is not None or metric.named is None:

@@ -39,7 +39,7 @@ def pool_study(
 def relate(study: Study, table: CellTable) -> CellTable:
     """The cells with the bases of their relative metrics. If a cell belongs to several test cases
     with different bases, it is split into one cell per set of bases."""
-    if not table.workload.relatives or table.workload.kind == "published":
+    if not table.workload.relatives or table.workload.kind == "measured":
         return table  # published percentages already refer to rows of their own tables
     found = {case: bases_of(study, case, table) for case in table.cases}
     rows: list[CellRow] = []

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Literal, TypeVar
 
-from netstudy.study.vocabulary import HOSTS
+from netstudy.study.vocabulary import HOSTS, MEASURED, PUBLISHED
 from netstudy.units import parse_scale
 from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
 
-Here = Literal["simulated", "measured here", "published"]
+Here = Literal["simulated", "measured here", "measured elsewhere", "published"]
 """Label of a study's own values, to distinguish them from published ones."""
 _OR = " or "
 
@@ -129,12 +129,14 @@ class TestbedResult:
         """The label for the values of this testbed."""
         if self.published:
             return "published"
+        if self.name == MEASURED:
+            return "measured elsewhere"
         return "simulated" if self.simulated else "measured here"
 
     @property
     def badge(self) -> str:
         """The origin of the values, shown next to the study's name."""
-        if self.published or self.simulated:
+        if self.published or self.simulated or self.name == MEASURED:
             return self.here
         return "measured in namespaces" if self.name.startswith("netns") else "measured on hosts"
 
@@ -189,7 +191,7 @@ def gather_testbed(
     return TestbedResult(
         name=name,
         simulated=any(record.mode is not None for record in records) or _all_failed(name, records),
-        published=any(record.published for record in records),
+        published=name == PUBLISHED,
         limits=tuple(sorted(limits, key=lambda one: not one.exceeded)),
         checks=tuple(sorted(checks, key=lambda one: not one.disagreeing)),
         scaled_by=_OR.join(scales) or (None if scale == "1" else scale),

@@ -31,6 +31,7 @@ from netstudy.cli import (
     diagnose,
     doctor,
     export,
+    import_,
     init,
     ls,
     plan,
@@ -90,6 +91,7 @@ class _Verb(TyperCommand):
 
 for verb in (
     init,
+    import_,
     validate,
     plan,
     run,

@@ -16,13 +16,13 @@ def foreseen_warnings(prepared: Prepared) -> Iterator[str]:
     from netstudy.analysis.caveats import Planned, foreseen
     from netstudy.analysis.workloads import workload_of
     from netstudy.report.caveats import caveat_sentence
-    from netstudy.study.vocabulary import PUBLISHED
+    from netstudy.study.vocabulary import NOTHING_RUNS
 
     study, planned = prepared.study, prepared.planned
     if not planned.one_of_each:
         return  # a note lists the unsupported parts
     plan = planned.plan_of_one_each
-    is_published = prepared.invocation.testbed == PUBLISHED  # its plan has all repetitions
-    repetitions = None if is_published else study.replicates
+    is_complete = prepared.invocation.testbed in NOTHING_RUNS  # the plan has all repetitions
+    repetitions = None if is_complete else study.replicates
     found = foreseen(Planned(study, plan, workload_of(plan), repetitions))
     yield from (str(caveat_sentence(one)) for one in found)

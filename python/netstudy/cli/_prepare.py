@@ -52,22 +52,22 @@ class Prepared:
     def unsupported(self) -> list[str]:
         """One sentence for each part of the study that this version does not support."""
         from netstudy.plan import unsupported
-        from netstudy.study.vocabulary import PUBLISHED
+        from netstudy.study.vocabulary import NOTHING_RUNS
 
         found = unsupported(self.study, self.invocation.testbed)
-        if self.invocation.testbed == PUBLISHED:
-            found += self._not_published()
+        if self.invocation.testbed in NOTHING_RUNS:
+            found += self._not_measured()
         return [*found, *self._not_grown()]
 
-    def _not_published(self) -> list[str]:
-        """One sentence for each part of the study for which the published data have no values."""
+    def _not_measured(self) -> list[str]:
+        """One sentence for each part of the study for which tables or files have no values."""
         from netstudy.analysis.caveats import Planned
-        from netstudy.analysis.caveats.not_measured import not_published
+        from netstudy.analysis.caveats.not_measured import not_in_data
         from netstudy.analysis.workloads import workload_of
         from netstudy.report.caveats import caveat_sentence
 
         plan = self.planned.plan
-        found = not_published(Planned(self.study, plan, workload_of(plan)))
+        found = not_in_data(Planned(self.study, plan, workload_of(plan)))
         return [str(caveat_sentence(one)) for one in found]
 
     def _not_grown(self) -> list[str]:
@@ -105,14 +105,14 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
 
     `on_count` is called with the number of runs before anything is planned, and may raise an error.
     """
-    from netstudy.plan import make_plan, published_plan
+    from netstudy.plan import make_plan, measured_plan, published_plan
     from netstudy.store import Invocation
     from netstudy.study import load, parse_only
-    from netstudy.study.vocabulary import PUBLISHED
+    from netstudy.study.vocabulary import NOTHING_RUNS, PUBLISHED
     from netstudy.units import parse_scale
 
     as_written = load(asked.study)
-    testbed, inventory = chosen(asked.testbed)
+    testbed, inventory = _of_study(as_written, asked.testbed)
     told = Invocation(
         study=str(asked.study),
         testbed=testbed,
@@ -136,9 +136,10 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
     }
     invocation = told.model_copy(update=found)
     only = invocation.levels_kept(study)
-    if testbed == PUBLISHED:
-        _refuse_without_effect(asked, invocation.scale)
-        planned = published_plan(study, seed=invocation.seed, only=only)
+    if testbed in NOTHING_RUNS:
+        _refuse_without_effect(asked, testbed, invocation.scale)
+        plan_of = published_plan if testbed == PUBLISHED else measured_plan
+        planned = plan_of(study, seed=invocation.seed, only=only)
     else:
         scale = parse_scale(invocation.scale or 1)
         planned = make_plan(
@@ -152,6 +153,27 @@ def prepare(asked: Asked, on_count: Callable[[int], None] | None = None) -> Prep
         )
         _refuse_without_growth(planned)
     return Prepared(as_written, study, planned, invocation)
+
+
+def _of_study(study: Study, option: str | None) -> tuple[str, InventoryCopy | None]:
+    """The testbed that `--testbed` selects, or that the study needs. Raises StudyError if the
+    testbed does not fit the study."""
+    from netstudy.study.vocabulary import MEASURED
+
+    if option is None and study.is_measured:
+        return MEASURED, None
+    testbed, inventory = chosen(option)
+    if study.is_measured and testbed != MEASURED:
+        raise StudyError(
+            f"--testbed {option}: the study's runs were measured elsewhere, so that nothing can be "
+            "run; leave the option out"
+        )
+    if testbed == MEASURED and not study.is_measured:
+        raise StudyError(
+            f"--testbed {MEASURED}: the study has no files of measurements; `netstudy import` "
+            "makes a study from files"
+        )
+    return testbed, inventory
 
 
 def _refuse_without_growth(planned: PlannedStudy) -> None:
@@ -178,18 +200,17 @@ def _refuse_without_short_form(study: Study, variant: str | None) -> None:
         )
 
 
-def _refuse_without_effect(asked: Asked, scale: str | None) -> None:
-    """Refuses options that change the execution of runs: they have no effect on published runs."""
-    from netstudy.study.vocabulary import PUBLISHED
-
+def _refuse_without_effect(asked: Asked, testbed: str, scale: str | None) -> None:
+    """Refuses options that change the execution of runs: they have no effect on runs that were
+    measured elsewhere."""
     refused = [] if scale is None else [f"--scale {scale}"]
     for option in asked.overrides:
         key = option.partition("=")[0].strip().partition(".")[0]
         refused += [f"--set {option}"] if key in _CARRIED_OUT else []
     if refused:
         raise StudyError(
-            f"{', '.join(refused)}: changes how runs are made, but --testbed {PUBLISHED} makes "
-            "none: it reads published values"
+            f"{', '.join(refused)}: changes how runs are made, but --testbed {testbed} makes "
+            "none: it reads values that were measured elsewhere"
         )
 
 

@@ -30,9 +30,9 @@ def refuse_programs(programs: Sequence[Command]) -> None:
 
 def say_programs(programs: Sequence[Command], testbed: str) -> None:
     """Print the programs that are about to be started, and with which user's rights they run."""
-    from netstudy.study.vocabulary import PUBLISHED, SIMULATOR
+    from netstudy.study.vocabulary import NOTHING_RUNS, SIMULATOR
 
-    if testbed not in (SIMULATOR, PUBLISHED):  # they start nothing
+    if testbed not in {SIMULATOR, *NOTHING_RUNS}:  # they start nothing
         for one in programs:
             say(f"netstudy: the study starts, with the rights of {_user()}: {command_text(one)}")
 

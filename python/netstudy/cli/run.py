@@ -47,6 +47,10 @@ NAME = "run"
 EPILOG = "Example: netstudy run studies/incast --only servers=1..6 --set replicates=1"
 
 
+MAX_TIME = "24h"
+"""The longest estimated time of a plan that is not refused."""
+
+
 @dataclass(frozen=True)
 class Manner:
     """Options of the run that do not change its results."""
@@ -92,7 +96,7 @@ def command(
     ] = False,
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
-    ] = "24h",
+    ] = MAX_TIME,
     no_start: Annotated[
         bool,
         typer.Option("--no-start", help="Refuse a study that starts a program of its own."),
@@ -123,7 +127,7 @@ def command(
         else:
             _show_plan(asked, manner, max_time)
         return
-    raise typer.Exit(_resume(asked, manner) if resume else _begin(asked, manner, max_time))
+    raise typer.Exit(_resume(asked, manner) if resume else begin(asked, manner, max_time))
 
 
 def _refuse_pages(pages: Pages) -> None:
@@ -178,7 +182,9 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
         show(f"  {run.id}  {treatment(run)}")
 
 
-def _begin(asked: Asked, manner: Manner, max_time: str) -> int:
+def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
+    """Make a plan and its results folder, run it, and print the answer; returns the exit
+    code. Raises StudyError and TestbedError."""
     from netstudy.store import Folder
     from netstudy.testbed import invoked
 
@@ -207,7 +213,7 @@ def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
     def check_count(runs: int) -> None:
         testbed, inventory = chosen(asked.testbed)
         if testbed in TESTBEDS:  # other names are refused later
-            at_least = least(runs, named(testbed, inventory), manner.threads)
+            at_least = least(runs, named(testbed, inventory, asked.study), manner.threads)
             check_cost(at_least, max_time, manner.results)
 
     prepared = prepare(asked, check_count)

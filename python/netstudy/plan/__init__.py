@@ -18,10 +18,11 @@ from netstudy.plan.estimate import is_per_hop, useful_packets
 from netstudy.plan.identity import run_id, run_seed
 from netstudy.plan.loops import OuterLoop, outer_loops
 from netstudy.plan.make import make_plan, make_round
+from netstudy.plan.measured.files import measured_plan
+from netstudy.plan.measured.tables import not_published, published_plan
 from netstudy.plan.network import described_tcp, whole_tcp
 from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy
 from netstudy.plan.programs import programs_of_runs
-from netstudy.plan.published_plan import not_published, published_plan
 from netstudy.plan.support import stated, unsupported
 from netstudy.study import parse_only
 
@@ -35,6 +36,7 @@ __all__ = [
     "is_per_hop",
     "make_plan",
     "make_round",
+    "measured_plan",
     "not_published",
     "outer_loops",
     "parse_only",

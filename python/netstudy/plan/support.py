@@ -15,7 +15,7 @@ from netstudy.study import Study, level_text
 from netstudy.study.procedure import SarSampler
 from netstudy.study.topology import Host
 from netstudy.study.undrawn import undrawn
-from netstudy.study.vocabulary import PUBLISHED, TESTBEDS
+from netstudy.study.vocabulary import NOTHING_RUNS, TESTBEDS
 
 _OF_PRR = ("rack", "tail_loss_probe")
 """Settings of TCP that have an effect only with the loss recovery `prr`."""
@@ -27,7 +27,7 @@ def unsupported(study: Study, testbed: str) -> list[str]:
     there = testbed in TESTBEDS
     hint = suggestion(testbed, TESTBEDS) or f"; it has {', '.join(TESTBEDS)}."
     missing = [] if there else [f"This version has no testbed {testbed}{hint}"]
-    if testbed == PUBLISHED:
+    if testbed in NOTHING_RUNS:
         return [*missing, *_not_drawn(study)]  # nothing is run
     return [
         *missing,

@@ -19,8 +19,7 @@ from netstudy.wire import DEPARTURES
 
 def methods(result: StudyResult) -> list[Sentence]:
     """The methods that this report used."""
-    own = page_of(result.cells.workload).methods
-    return own(result) if own is not None else _of_runs(result)
+    return page_of(result.cells.workload).methods(result) or _of_runs(result)
 
 
 def _of_runs(result: StudyResult) -> list[Sentence]:

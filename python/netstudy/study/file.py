@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from netstudy.documents.compact import compacted
 from netstudy.documents.fields import (
@@ -16,10 +16,11 @@ from netstudy.documents.fields import (
     WordsValue,
 )
 from netstudy.documents.shapes import OneOrMore
-from netstudy.documents.validation import Model, fault
+from netstudy.documents.validation import Model, fault, raise_faults
 from netstudy.study.agreement import AgreedMetric, BandValue
 from netstudy.study.conclusions import AnyConclusion
 from netstudy.study.levels import FactorLevels, LevelChoice, LevelValue
+from netstudy.study.measured import DeclaredMetric, MeasuredRuns
 from netstudy.study.outcome import (
     Compare,
     ExpectationOrText,
@@ -32,6 +33,11 @@ from netstudy.study.outcome import (
 from netstudy.study.procedure import InstrumentByKey, Procedure
 from netstudy.study.topology import Topology
 from netstudy.study.workloads import Workload
+
+_CARRIED_OUT: Final = (
+    "topology", "workload", "procedure", "instruments", "replicates", "testbeds", "cases"
+)  # fmt: skip
+"""Keys on the making of runs, their cases and their testbeds."""
 
 Hole = dict[NameValue, LevelChoice]
 """Factor -> levels, or `!level` for all levels but this one. Treatments that match for every factor
@@ -103,10 +109,15 @@ class StudyFile(Design):
     """Who made the study; one or several."""
     cases: dict[WordsValue, Design] = Field(default_factory=dict)
     """Test cases by name. Cases that have a treatment in common share its runs."""
-    topology: Topology
+    measured: MeasuredRuns | None = None
+    """Files with runs that were measured elsewhere, in place of topology and workload."""
+    topology: Topology | None = Field(default=None, validate_default=True)
     """Hosts, switches, links."""
-    workload: Workload
+    workload: Workload | None = Field(default=None, validate_default=True)
     """The workload of the hosts."""
+    metrics: dict[NameValue, DeclaredMetric] = Field(default_factory=dict)
+    """Metrics that the study itself declares, for columns of its tables and for formats of its
+    own; also another direction or number of decimals for a metric of a format."""
     procedure: Procedure = Procedure()
     """The phases of a run."""
     instruments: tuple[InstrumentByKey, ...] = ()
@@ -140,6 +151,27 @@ class StudyFile(Design):
     """The short form that `--quick` runs."""
     testbeds: dict[NameValue, Variant] = Field(default_factory=dict)
     """Testbed -> the variant of the study that this testbed runs."""
+
+    @field_validator("topology", "workload", mode="before")
+    @classmethod
+    def _is_needed(cls, value: object, info: ValidationInfo) -> object:
+        """Miss the key, unless runs were measured elsewhere or that part is wrong itself."""
+        if value is None and info.data.get("measured", "wrong") is None:
+            raise fault("the key is missing; a study of files needs measured instead")
+        return value
+
+    @model_validator(mode="after")
+    def _files_need_nothing_else(self) -> StudyFile:
+        if self.measured is None and self.metrics:
+            raise fault("is for runs that were measured elsewhere; add measured", "metrics")
+        given = self.model_fields_set.intersection(_CARRIED_OUT) if self.measured else ()
+        faults = [
+            fault("has no effect on runs that were measured elsewhere; leave it out", key)
+            for key in _CARRIED_OUT
+            if key in given
+        ]
+        raise_faults(faults, type(self).__name__)
+        return self
 
     @model_validator(mode="after")
     def _one_design(self) -> StudyFile:

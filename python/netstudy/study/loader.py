@@ -27,10 +27,11 @@ from netstudy.study.checks.design import quick_problems, unused_field_problems
 from netstudy.study.checks.ignored import unmatched_hole_problems, varying_fixed_problems
 from netstudy.study.checks.outcome import reference_problems
 from netstudy.study.file import StudyFile
+from netstudy.study.measured import declared, metrics_of_files, metrics_of_hosts
 from netstudy.study.model import Study
 from netstudy.study.selection import variant_only
 from netstudy.study.undrawn import undrawn
-from netstudy.study.vocabulary import TESTBEDS, measuring
+from netstudy.study.vocabulary import TESTBEDS, OfFiles, measuring
 from netstudy.study.workloads import WORDS, Workload
 
 
@@ -244,10 +245,20 @@ def _kinds(data: Mapping[str, object]) -> list[str] | None:
     return found or None
 
 
+def _of_files(data: Mapping[str, object]) -> OfFiles | None:
+    """The metrics of an unchecked study whose runs were measured elsewhere; None for any other."""
+    if "measured" not in data:
+        return None
+    own = data.get("metrics")
+    names = [str(name) for name in own] if isinstance(own, dict) else []
+    metrics = metrics_of_files() | {name: declared(name) for name in names}
+    return OfFiles(metrics, metrics_of_hosts())
+
+
 def _checked(
     file: Path, document: Document, hardware: HardwareLibrary | None, *, was_carried_out: bool
 ) -> Study:
-    with measuring(_kinds(document.data)):
+    with measuring(_kinds(document.data), _of_files(document.data)):
         checked = validate(document, StudyFile)
     study = Study(file, document, checked, was_carried_out)
     raise_problems(problems_of(study, hardware or HardwareLibrary.default(study.folder)))

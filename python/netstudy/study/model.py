@@ -15,6 +15,7 @@ from netstudy.study.agreement import Band
 from netstudy.study.conclusions.base import Conclusion
 from netstudy.study.file import BECAUSE, Design, Hole, Quick, StudyFile, Variant
 from netstudy.study.levels import FactorLevel, Growth, level_text
+from netstudy.study.measured import WorkloadOfFiles, declared
 from netstudy.study.outcome import (
     Compare,
     Expectation,
@@ -25,7 +26,7 @@ from netstudy.study.outcome import (
     Table,
 )
 from netstudy.study.procedure import Instrument, Procedure, TcpSampler
-from netstudy.study.topology import Topology
+from netstudy.study.topology import Host, Topology
 from netstudy.study.vocabulary import MetricName
 from netstudy.study.workloads import Workload
 from netstudy.study.workloads.base import MetricWords, WorkloadMetric
@@ -142,19 +143,34 @@ class Study:
         return self.file.description if self.file.cases else None
 
     @property
-    def topology(self) -> Topology:
-        """Hosts, links and switches; references stand for the values that a treatment supplies."""
-        return self.file.topology
+    def is_measured(self) -> bool:
+        """True if the runs were measured elsewhere, so that files have their results."""
+        return self.file.measured is not None
 
-    @property
+    @cached_property
+    def topology(self) -> Topology:
+        """Hosts, links and switches; references stand for the values that a treatment supplies. Of
+        runs that were measured elsewhere, only the names of hosts with files are known."""
+        if self.file.topology is not None:
+            return self.file.topology
+        assert self.file.measured is not None, "a study has one of the two"
+        return Topology.model_construct(hosts={name: Host() for name in self.file.measured.hosts})
+
+    @cached_property
     def workload(self) -> Workload:
         """The workload; references stand for the values that a treatment supplies."""
-        return self.file.workload
+        if self.file.workload is not None:
+            return self.file.workload
+        assert self.file.measured is not None, "a study has one of the two"
+        return WorkloadOfFiles.of(self.file.measured)
 
     @property
     def metrics(self) -> Mapping[str, WorkloadMetric]:
-        """Metrics of the workload, the probe and the TCP sampler."""
-        return {name: one for words in self._words for name, one in words.metrics.items()}
+        """Metrics of the workload, the probe and the TCP sampler, and metrics that the study
+        declares."""
+        known = {name: one for words in self._words for name, one in words.metrics.items()}
+        own = {name: declared(one.label or name) for name, one in self.file.metrics.items()}
+        return known | own
 
     @property
     def figures_known(self) -> tuple[str, ...]:

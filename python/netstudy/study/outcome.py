@@ -341,13 +341,11 @@ class Explained(Model):
     """The metric that this reason explains; by default, every metric."""
 
 
-class Reference(Model):
-    """Published measurements, which are shown next to the study's own results or replace them."""
+class MeasuredTable(Model):
+    """A CSV file with measurements: which columns have levels, and which have metrics."""
 
     file: WordsValue
     """Path of a CSV file, relative to the study's folder."""
-    source: WordsValue
-    """Who made the measurements, and where they are published."""
     case: WordsValue | None = None
     """The test case that the data belong to; by default, every case that has the levels of a
     row."""
@@ -361,6 +359,17 @@ class Reference(Model):
         default_factory=dict
     )
     """Factor -> the column that has the levels of this factor."""
+    repetition: WordsValue | None = None
+    """The column that numbers repetitions; the rows of one cell are then its replicates."""
+    columns: dict[WordsValue, ReferenceColumn]
+    """Column -> the metric in this column."""
+
+
+class Reference(MeasuredTable):
+    """Published measurements, which are shown next to the study's own results or replace them."""
+
+    source: WordsValue
+    """Who made the measurements, and where they are published."""
     fitted: tuple[dict[NameValue, LevelValue], ...] | None = None
     """The cells, each given by its levels, to whose values a profile was fitted. Agreement in these
     cells does not validate the model, so the report marks them. `netstudy calibrate` fits only to
@@ -370,16 +379,12 @@ class Reference(Model):
     """Reasons why the study's own values differ from the published ones; the first reason that
     applies to a value counts. If a large difference has no reason, the report calls it
     unexplained."""
-    repetition: WordsValue | None = None
-    """The column that numbers repetitions; the rows of one cell are then its replicates."""
     measured: DurationValue | None = None
     """Length of the source's measuring phase. Totals of a run, such as segments sent again, are
     compared directly if the study's own phase is as long, else per second."""
     counted: CountValue | None = None
     """Number of iterations, transfers or requests in the source's measuring phase. Totals of a run
     are compared by it if `measured` is missing. Without both, they are not compared."""
-    columns: dict[WordsValue, ReferenceColumn]
-    """Column -> the metric in this column."""
 
 
 _HOLDS: Mapping[str, Callable[[float, float], bool]] = {

@@ -9,23 +9,29 @@ have or if its cell already has a value.
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, Place, Problem
+from netstudy.formats.csv_table import (
+    NO_VALUE,
+    DamagedLine,
+    NotANumber,
+    TextRow,
+    TextTable,
+    number_of,
+    rounding,
+    text_table,
+)
+from netstudy.formats.measured import FormatError
 from netstudy.study.levels import FactorLevel, Growth, has_levels, level_text
 from netstudy.study.model import Case, Factor, Study
-from netstudy.study.outcome import Reference, ReferenceColumn
+from netstudy.study.outcome import MeasuredTable, Reference, ReferenceColumn
 from netstudy.study.vocabulary import MetricName
 from netstudy.units import quantity
 from netstudy.wire import Level, Treatment
-
-NO_VALUE = frozenset({"", "-", "\u2013", "\u2014"})
-"""Contents of a field for which the source has no value: nothing, or a dash of any length."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,18 @@ class PublishedFile:
 
 def read_published(study: Study, index: int) -> PublishedFile:
     """Read the reference with this index and match the texts in it with the levels of the study."""
-    return _File(study, index).read()
+    written = study.document.data.get("reference")
+    path: Path = ("reference", index) if isinstance(written, list) else ("reference",)
+    return _File(study, study.reference[index], path).read()
+
+
+def read_table(study: Study, index: int) -> PublishedFile:
+    """Read the table of measured runs with this index, in the same way."""
+    assert study.file.measured is not None, "only a study of measured runs has tables"
+    written = study.document.data["measured"]["tables"]
+    inside: Path = (index,) if isinstance(written, list) else ()
+    table = study.file.measured.tables[index]
+    return _File(study, table, ("measured", "tables", *inside)).read()
 
 
 def with_published_levels(case: Case, values: Iterable[PublishedValue]) -> Case:
@@ -105,35 +122,30 @@ def _with_levels(factor: Factor, values: Sequence[PublishedValue]) -> Factor:
     return replace(factor, levels=tuple(map(FactorLevel, numbers)))
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A row of the file: its line, and the text in each column."""
-
-    line: int
-    texts: Mapping[str, str]
-
-
 class _File:
     """Reads one reference file and collects its problems."""
 
-    def __init__(self, study: Study, index: int) -> None:
+    def __init__(self, study: Study, table: MeasuredTable, path: Path) -> None:
+        """`path`: the table's place in the study."""
         self.study = study
-        self.reference: Reference = study.reference[index]
-        written = study.document.data.get("reference")
-        self.path: Path = ("reference", index) if isinstance(written, list) else ("reference",)
-        self.cases = [
-            case for case in study.cases if self.reference.case in (None, case.name)
-        ] or list(study.cases)
+        self.table = table
+        self.published = table if isinstance(table, Reference) else None
+        self.path = path
+        self.cases = [case for case in study.cases if self.table.case in (None, case.name)] or list(
+            study.cases
+        )
         self.factors = _factors_of(study, self.cases)
         self.problems: list[Problem] = []
         self.matched: dict[tuple[str, str], Level] = {}
         self.seen: dict[tuple[object, ...], tuple[int, str]] = {}
         self._fitted = [
-            found for one in self.reference.fitted or () if (found := self._held(one)) is not None
+            found
+            for one in (self.published.fitted if self.published else None) or ()
+            if (found := self._held(one)) is not None
         ]
         self._explained = [
             (one, held)
-            for one in self.reference.explained
+            for one in (self.published.explained if self.published else ())
             if (held := self._held(one.at)) is not None
         ]
 
@@ -147,7 +159,7 @@ class _File:
 
     def _note_levels(self) -> None:
         """Report unknown cases, factors and levels in the `reference` part of the study."""
-        reference, names = self.reference, [case.name for case in self.study.cases]
+        reference, names = self.table, [case.name for case in self.study.cases]
         if reference.case is not None and reference.case not in names:
             hint = did_you_mean(reference.case, names)
             self._note(("case",), f'no case "{reference.case}"{hint}')
@@ -155,12 +167,8 @@ class _File:
             (("at", name), name, level) for name, level in reference.at.items()
         ]
         inside: Path
-        for number, one in enumerate(reference.fitted or ()):
-            inside = ("fitted", number)
-            held += [((*inside, name), name, level) for name, level in one.items()]
-        for number, reason in enumerate(reference.explained):
-            inside = ("explained", number, "at")
-            held += [((*inside, name), name, level) for name, level in reason.at.items()]
+        if self.published is not None:
+            held += self._levels_of_publication(self.published)
         for column, meaning in reference.columns.items():
             inside = ("columns", column, "at")
             held += [((*inside, name), name, level) for name, level in meaning.at.items()]
@@ -176,61 +184,58 @@ class _File:
                 self._note_factor(place, name)
                 continue
             try:
-                _level(self.factors[name], level_text(level), {})
+                level_of(self.factors[name], level_text(level))
             except ValueError as error:
                 self._note(place, str(error))
+
+    @staticmethod
+    def _levels_of_publication(published: Reference) -> Iterator[tuple[Path, str, Level]]:
+        """The levels in the parts that only published tables have."""
+        for number, one in enumerate(published.fitted or ()):
+            yield from ((("fitted", number, name), name, level) for name, level in one.items())
+        for number, reason in enumerate(published.explained):
+            inside = ("explained", number, "at")
+            yield from (((*inside, name), name, level) for name, level in reason.at.items())
 
     def _note_factor(self, place: Path, name: str) -> None:
         self._note(place, f'no factor "{name}"{did_you_mean(name, self.factors)}', of_key=True)
 
     # --- the table ---
 
-    def _rows(self) -> list[_Row] | None:
+    def _rows(self) -> list[TextRow] | None:
         """The selected rows; None if the file is not a table or lacks a column."""
-        lines = self._lines()
-        if lines is None:
+        table = self._table()
+        if table is None:
             return None
         known = len(self.problems)
-        header = [name.strip() for name in lines[0][1]] if lines else []
-        for name in dict.fromkeys(name for name in header if header.count(name) > 1):
-            self._fault(lines[0][0], f'the column "{name}" occurs twice')
         for place, column in self._columns_named():
-            if column not in header:
-                message = f'{self.reference.file} has no column "{column}"'
-                hint = did_you_mean(column, header)
+            if column not in table.header:
+                message = f'{self.table.file} has no column "{column}"'
+                hint = did_you_mean(column, table.header)
                 self._note(place, message + hint, of_key=place[-1] == column)
-        rows = [self._row(number, header, fields) for number, fields in lines[1:]]
+        for fault in table.faults:
+            self._fault(fault.line, fault.message)
         if len(self.problems) > known:
             return None
-        return self._chosen([row for row in rows if row is not None])
+        return self._chosen(table.rows)
 
-    def _lines(self) -> list[tuple[int, list[str]]] | None:
-        """Lines that are not empty, with their numbers."""
-        file = self.study.folder / self.reference.file
+    def _table(self) -> TextTable | None:
+        """The file as texts; None if it is not a table."""
+        file = self.study.folder / self.table.file
         if not file.resolve().is_relative_to(self.study.folder.resolve()):
             self._note(("file",), "must lie in the study's own folder")
             return None
         try:
-            text = file.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError):
+            return text_table(file.read_bytes())
+        except DamagedLine as error:
+            self._fault(error.line, error.message)
+        except (OSError, FormatError):
             self._note(("file",), f"cannot read {file}")
-            return None
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        found: list[tuple[int, list[str]]] = []
-        line = 1
-        try:
-            for fields in reader:
-                if any(field.strip() for field in fields):
-                    found.append((line, fields))
-                line = reader.line_num + 1
-        except csv.Error as error:
-            self._fault(line, f"is not a valid line of a CSV file: {error}")
-            return None
-        return found
+        return None
 
     def _columns_named(self) -> Iterator[tuple[Path, str]]:
         """Every column of the file that the study mentions, with the place in the study."""
-        reference = self.reference
+        reference = self.table
         for column in reference.rows:
             yield ("rows", column), column
         for factor, holds in reference.factors.items():
@@ -242,59 +247,54 @@ class _File:
             if meaning.metric.by is not None:
                 yield ("columns", column, "metric", "by"), meaning.metric.by
 
-    def _row(self, line: int, header: Sequence[str], fields: Sequence[str]) -> _Row | None:
-        if len(fields) != len(header):
-            self._fault(line, f"has {len(fields)} fields where the first line names {len(header)}")
-            return None
-        return _Row(line, dict(zip(header, (field.strip() for field in fields), strict=True)))
-
-    def _chosen(self, rows: Sequence[_Row]) -> list[_Row]:
+    def _chosen(self, rows: Sequence[TextRow]) -> list[TextRow]:
         """The rows that the key `rows` in the study selects."""
-        for column, wanted in self.reference.rows.items():
+        for column, wanted in self.table.rows.items():
             kept = [row for row in rows if any(_alike(row.texts[column], one) for one in wanted)]
             if not kept:
                 there = list(dict.fromkeys(row.texts[column] for row in rows))
                 text = " or ".join(map(level_text, wanted))
                 hint = did_you_mean(level_text(wanted[0]), there)
-                message = f'{self.reference.file} has no row with {column} "{text}"{hint}'
+                message = f'{self.table.file} has no row with {column} "{text}"{hint}'
                 self._note(("rows", column), message)
             rows = kept
         return list(rows)
 
     # --- values ---
 
-    def _values(self, row: _Row) -> Iterator[PublishedValue]:
+    def _values(self, row: TextRow) -> Iterator[PublishedValue]:
         levels, repetition = self._levels(row), self._repetition(row)
         if levels is None or repetition is None:
             return
-        measured = self.reference.measured
-        for column, meaning in self.reference.columns.items():
+        published = self.published
+        measured = None if published is None else published.measured
+        for column, meaning in self.table.columns.items():
             text = row.texts[column]
             if text in NO_VALUE:
                 continue
             # Each of these three reports its problems, so all are read before a missing one skips
             # the value.
-            metric, number = self._metric(row, meaning), self._number(row, column, text)
+            metric, found = self._metric(row, meaning), self._number(row, column, text)
             held = self._held(meaning.at)
-            if metric is None or number is None or held is None:
+            if metric is None or found is None or held is None:
                 continue
             value = PublishedValue(
                 metric=metric,
-                case=self.reference.case,
+                case=self.table.case,
                 levels={**levels, **held},
                 repetition=repetition,
-                value=float(number),
-                rounding=_rounding(number),
-                source=self.reference.source,
-                file=self.reference.file,
+                value=float(found),
+                rounding=rounding(found),
+                source="" if published is None else published.source,
+                file=self.table.file,
                 place=self._place(row.line),
                 fitted=any(has_levels({**levels, **held}, one) for one in self._fitted),
                 printed={
-                    name: row.texts[holds.column] for name, holds in self.reference.factors.items()
+                    name: row.texts[holds.column] for name, holds in self.table.factors.items()
                 },
                 because=self._because(metric, {**levels, **held}),
                 measured_s=None if measured is None else measured / 1e9,
-                counted=self.reference.counted,
+                counted=None if published is None else published.counted,
             )
             if self._has_a_cell(row, value) and self._is_new(row, column, value):
                 yield value
@@ -307,15 +307,15 @@ class _File:
                 return one.because
         return None
 
-    def _levels(self, row: _Row) -> dict[str, Level] | None:
+    def _levels(self, row: TextRow) -> dict[str, Level] | None:
         """The levels of a row, including levels of the whole file; None if a level is unknown."""
-        found = self._held(self.reference.at)
-        for name, holds in self.reference.factors.items():
+        found = self._held(self.table.at)
+        for name, holds in self.table.factors.items():
             if name not in self.factors:
                 return None  # reported by _note_levels
             text = row.texts[holds.column]
             try:
-                level = _level(self.factors[name], text, holds.names)
+                level = level_of(self.factors[name], text, holds.names)
             except ValueError as error:
                 if text not in holds.names:  # else reported by _note_levels
                     self._fault(row.line, f'{holds.column} "{text}": {error}')
@@ -333,13 +333,13 @@ class _File:
         found: dict[str, Level] = {}
         for name, wanted in at.items():
             try:
-                found[name] = _level(self.factors[name], level_text(wanted), {})
+                found[name] = level_of(self.factors[name], level_text(wanted))
             except (KeyError, ValueError):
                 return None  # reported by _note_levels
         return found
 
-    def _repetition(self, row: _Row) -> int | None:
-        column = self.reference.repetition
+    def _repetition(self, row: TextRow) -> int | None:
+        column = self.table.repetition
         if column is None:
             return 1
         text = row.texts[column]
@@ -350,7 +350,7 @@ class _File:
         )
         return None
 
-    def _metric(self, row: _Row, meaning: ReferenceColumn) -> MetricName | None:
+    def _metric(self, row: TextRow, meaning: ReferenceColumn) -> MetricName | None:
         metric = meaning.metric
         if metric.by is None:
             return metric.name
@@ -360,27 +360,24 @@ class _File:
             self._fault(row.line, f'{metric.by} "{said}" has no metric in names{hint}')
         return metric.names.get(said)
 
-    def _number(self, row: _Row, column: str, text: str) -> Decimal | None:
+    def _number(self, row: TextRow, column: str, text: str) -> Decimal | None:
         try:
-            number = Decimal(text)
-        except InvalidOperation:
-            number = Decimal("NaN")
-        if number.is_finite():
-            return number
-        self._fault(row.line, f'{column} "{text}" is not a number; leave missing values empty')
-        return None
+            return number_of(text)
+        except NotANumber as error:
+            self._fault(row.line, f'{column} "{text}" {error}')
+            return None
 
-    def _has_a_cell(self, row: _Row, value: PublishedValue) -> bool:
+    def _has_a_cell(self, row: TextRow, value: PublishedValue) -> bool:
         """Whether a test case has the levels of the value, even if its cell is in a hole."""
         if any(_has_levels(case, value.levels) for case in self.cases):
             return True
         if not any(problem.place == self._place(row.line) for problem in self.problems):
-            where = f"the case {self.reference.case} has" if self.reference.case else "no case has"
-            no = " no" if self.reference.case else ""
+            where = f"the case {self.table.case} has" if self.table.case else "no case has"
+            no = " no" if self.table.case else ""
             self._fault(row.line, f"{where}{no} cells at {levels_text(value.levels)}")
         return False
 
-    def _is_new(self, row: _Row, column: str, value: PublishedValue) -> bool:
+    def _is_new(self, row: TextRow, column: str, value: PublishedValue) -> bool:
         """Whether no earlier row or column of the file gives a value for the same cell and
         metric."""
         levels = frozenset((name, level_text(level)) for name, level in value.levels.items())
@@ -389,7 +386,7 @@ class _File:
             return True
         line, other = first
         where = f"line {line} does" if line != row.line else f"the column {other} does"
-        numbered = self.reference.repetition
+        numbered = self.table.repetition
         advice = (
             f"{numbered} {value.repetition} occurs twice"
             if numbered
@@ -402,7 +399,7 @@ class _File:
     # --- problems ---
 
     def _place(self, line: int) -> Place:
-        return Place(str(self.study.folder / self.reference.file), line)
+        return Place(str(self.study.folder / self.table.file), line)
 
     def _fault(self, line: int, message: str) -> None:
         self.problems.append(Problem(self._place(line), "", message))
@@ -437,9 +434,10 @@ def _factors_of(study: Study, cases: Sequence[Case]) -> dict[str, Factor]:
     }
 
 
-def _level(factor: Factor, text: str, names: Mapping[str, Level]) -> Level:
-    """The level that matches a text of the file. Raises ValueError if none or several match."""
-    wanted = level_text(names.get(text, text))
+def level_of(factor: Factor, text: str, names: Mapping[str, Level] | None = None) -> Level:
+    """The level that matches a text of a file or of a path; `names` has levels for texts. Raises
+    ValueError if none or several match."""
+    wanted = level_text((names or {}).get(text, text))
     by_name = factor.level(wanted)
     if by_name is not None:
         return by_name.name
@@ -487,9 +485,3 @@ def _has_level(case: Case, name: str, level: Level) -> bool:
     if factor.level(level) is not None:
         return True
     return _grown(factor, level_text(level)) is not None
-
-
-def _rounding(number: Decimal) -> float:
-    exponent = number.as_tuple().exponent
-    assert isinstance(exponent, int), "only finite numbers are read"
-    return float(Decimal(1).scaleb(exponent))

@@ -29,7 +29,7 @@ from netstudy.study.workloads.base import STATISTICS, MetricWords, WorkloadMetri
 from netstudy.units import quantity
 from netstudy.wire import PhaseKind
 
-TestbedName = Literal["sim", "netns", "netns-kernel", "hosts", "published"]
+TestbedName = Literal["sim", "netns", "netns-kernel", "hosts", "published", "measured"]
 TESTBEDS: Final[tuple[TestbedName, ...]] = get_args(TestbedName)
 """The testbeds of this version, as written under `testbeds` in a study and after `--testbed`, where
 the file of an inventory stands for `hosts`."""
@@ -39,7 +39,11 @@ SIMULATOR: Final = "sim"
 HOSTS: Final = "hosts"
 """The testbed of the user's hosts, which an inventory lists."""
 PUBLISHED: Final = "published"
-"""The testbed of published runs, which were measured elsewhere."""
+"""The testbed of published runs: the values of a study's reference data."""
+MEASURED: Final = "measured"
+"""The testbed of runs whose files the user has already."""
+NOTHING_RUNS: Final = frozenset({PUBLISHED, MEASURED})
+"""The testbeds of runs that were measured elsewhere."""
 
 WORKLOAD_METRICS: Final[Mapping[str, WorkloadMetric]] = {
     name: metric for words in WORDS.values() for name, metric in words.metrics.items()
@@ -158,16 +162,31 @@ _MEASURING: ContextVar[Collection[str] | None] = ContextVar("measuring", default
 known."""
 
 
+@dataclass(frozen=True)
+class OfFiles:
+    """The metrics of a study whose runs were measured elsewhere, other than workloads' metrics."""
+
+    metrics: Mapping[str, WorkloadMetric]
+    """Metrics of runs: of formats of files, and metrics that the study declares."""
+    hosts: Mapping[str, Quantity]
+    """Metrics of hosts."""
+
+
+_OF_FILES: ContextVar[OfFiles | None] = ContextVar("of files", default=None)
+"""The further metrics of the study that is being read; None: its runs are made."""
+
+
 @contextmanager
-def measuring(kinds: Collection[str] | None) -> Iterator[None]:
+def measuring(kinds: Collection[str] | None, files: OfFiles | None = None) -> Iterator[None]:
     """While the block runs, messages list only the metrics and figures that a study of these kinds
-    can have. The kinds must be given in advance, since names are checked before the whole study has
-    been read."""
-    token = _MEASURING.set(kinds)
+    can have, and the metrics of `files` are known. The kinds must be given in advance, since names
+    are checked before the whole study has been read."""
+    tokens = _MEASURING.set(kinds), _OF_FILES.set(files)
     try:
         yield
     finally:
-        _MEASURING.reset(token)
+        _MEASURING.reset(tokens[0])
+        _OF_FILES.reset(tokens[1])
 
 
 def metrics_in_study(names: Iterable[str]) -> list[str]:
@@ -183,7 +202,9 @@ def figures_in_study(names: Iterable[str]) -> list[str]:
 
 
 def _in_study(names: Iterable[str], part: Callable[[MetricWords], Iterable[str]]) -> list[str]:
-    kinds = _MEASURING.get()
+    kinds, files = _MEASURING.get(), _OF_FILES.get()
+    if files is not None:
+        return list(part(MetricWords(files.metrics, {})))
     if kinds is None:
         return list(names)
     known = set(names)
@@ -317,7 +338,8 @@ class MetricName:
     @property
     def is_state(self) -> bool:
         """Whether it is a level at a node, such as the length of a queue, and not a counter."""
-        return self.scope is not None and quantities_of(self.scope.node)[self.base].is_state
+        known = {} if self.scope is None else quantities_of(self.scope.node)
+        return self.base in known and known[self.base].is_state
 
 
 def split_metric(text: str) -> MetricName:
@@ -396,7 +418,9 @@ def quantities_of(node: str, *, is_switch: bool | None = None) -> Mapping[str, Q
         return MACHINE_METRICS
     if is_switch or node == SWITCH:
         return SWITCH_METRICS
-    return HOST_METRICS if is_switch is False else {**HOST_METRICS, **SWITCH_METRICS}
+    files = _OF_FILES.get()
+    of_hosts = HOST_METRICS if files is None else {**files.hosts, **HOST_METRICS}
+    return of_hosts if is_switch is False else {**of_hosts, **SWITCH_METRICS}
 
 
 _AT_A_LINE: Final = {
@@ -427,7 +451,10 @@ def measured_by(base: str) -> tuple[str, ...]:
 
 
 def _known_in(scope: Scope | None) -> Mapping[str, object]:
-    return WORKLOAD_METRICS if scope is None else quantities_of(scope.node)
+    files = _OF_FILES.get()
+    if scope is None:
+        return WORKLOAD_METRICS if files is None else {**WORKLOAD_METRICS, **files.metrics}
+    return quantities_of(scope.node)
 
 
 _LISTED = 24

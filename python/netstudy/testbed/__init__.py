@@ -3,6 +3,7 @@ only when it is needed: some programs start once per run, and need only a part o
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from netstudy.errors import StudyError
@@ -13,20 +14,23 @@ if TYPE_CHECKING:
     from netstudy.testbed.base import Testbed
 
 
-def named(name: str, inventory: InventoryCopy | None = None) -> Testbed:
+def named(name: str, inventory: InventoryCopy | None = None, study: Path = Path()) -> Testbed:
     """The testbed with the name given to `--testbed`. Raises StudyError for an unknown name.
 
-    The testbed `hosts` has an inventory, all others have none.
+    The testbed `hosts` has an inventory, all others have none. `study` is the file or folder of the
+    study, in whose folder `measured` finds its files.
     """
-    from netstudy.study.vocabulary import HOSTS, TESTBEDS
+    from netstudy.study.vocabulary import HOSTS, MEASURED, TESTBEDS
+    from netstudy.testbed.measured.testbed import MeasuredData, PublishedData
     from netstudy.testbed.netns.testbed import Netns, NetnsKernel
-    from netstudy.testbed.published_data import PublishedData
     from netstudy.testbed.sim import Sim
     from netstudy.testbed.ssh.testbed import Hosts
 
     if name == HOSTS:
         assert inventory is not None, "--testbed names the file of an inventory"
         return Hosts(inventory)
+    if name == MEASURED:
+        return MeasuredData(study)
     known: tuple[type[Testbed], ...] = (Sim, Netns, NetnsKernel, PublishedData)
     testbeds = {one.name: one for one in known}
     if name not in testbeds:
@@ -37,4 +41,4 @@ def named(name: str, inventory: InventoryCopy | None = None) -> Testbed:
 
 def invoked(invocation: Invocation) -> Testbed:
     """The testbed of the arguments of a run."""
-    return named(invocation.testbed, invocation.inventory)
+    return named(invocation.testbed, invocation.inventory, Path(invocation.study))

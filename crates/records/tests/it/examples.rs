@@ -54,10 +54,3 @@ fn the_example_plans_are_read() {
         assert_eq!(again["runs"][0]["instruments"], written["runs"][0]["instruments"]);
     }
 }
-
-#[test]
-fn a_run_that_was_published_has_values_by_the_name_of_the_metric() {
-    let published = &runs()[3];
-    assert_eq!(published.published["completion_ms_mean"].to_string(), "31");
-    assert_eq!(published.published_rounding["completion_ms_mean"].to_string(), "0.1");
-}

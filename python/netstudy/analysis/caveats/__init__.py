@@ -26,6 +26,7 @@ from netstudy.analysis.caveats.published_data import (
     UncomparedTotal,
     UnreadReference,
 )
+from netstudy.analysis.caveats.run_order import Drift, LevelsInTurn, Sessions, UnknownOrder
 from netstudy.analysis.caveats.same_levels import SameLevels, SameProgram, SameProgramDiffers
 from netstudy.analysis.caveats.service_demand import OffDemand
 from netstudy.analysis.caveats.short_phase import ShortPhase, UnsettledMean
@@ -39,6 +40,10 @@ from netstudy.analysis.claims import Claim
 __all__ = ["KINDS", "Analysed", "Caveat", "Planned", "forbidding", "foreseen", "found", "in_answer"]
 
 KINDS: Final[tuple[type[Caveat], ...]] = (
+    Drift,
+    LevelsInTurn,
+    UnknownOrder,
+    Sessions,
     DependentRuns,
     BuiltInApplication,
     AssumedCosts,

@@ -11,7 +11,7 @@ from netstudy.analysis.cells import CellTable
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
-from netstudy.analysis.workloads import metrics_of
+from netstudy.analysis.workloads import further_of, metrics_of
 from netstudy.study.undrawn import shown
 from netstudy.study.vocabulary import MetricName
 
@@ -47,45 +47,49 @@ class NotMeasured(Caveat):
 
 
 @dataclass(frozen=True)
-class NotPublished(Caveat):
-    """A part of the study for which the published data have no values: such a study is refused."""
+class NotInData(Caveat):
+    """A part of the study for which tables or files have no values: such a study is refused."""
 
     path: str
     """Path of the part in the study."""
+    data: str
+    """The kind of data: published data, or files."""
 
 
 @dataclass(frozen=True)
-class MetricNotPublished(NotPublished):
-    """A metric that the published data do not give."""
+class MetricNotInData(NotInData):
+    """A metric that the tables or files do not give."""
 
     name: MetricName
 
 
 @dataclass(frozen=True)
-class FigureNotPublished(NotPublished):
-    """A figure of a metric that the published data do not give."""
+class FigureNotInData(NotInData):
+    """A figure of a metric that the tables or files do not give."""
 
     name: str
 
 
 @dataclass(frozen=True)
-class SamplesNotPublished(NotPublished):
-    """A figure of samples, which published values are not."""
+class SamplesNotInData(NotInData):
+    """A figure of samples, which values of a table are not."""
 
     kind: str
 
 
-def not_published(planned: Planned) -> Iterator[NotPublished]:
-    """Each part that the published data lack; none if they have everything that the study names."""
-    metrics = metrics_of(planned.plan)
+def not_in_data(planned: Planned) -> Iterator[NotInData]:
+    """Each part that the tables or files lack; none if they have all that the study names."""
+    metrics = (*metrics_of(planned.plan), *further_of(planned.plan))
+    is_measured = planned.study.is_measured
+    data = "files" if is_measured else "published data"
     for path, asked in dict.fromkeys(asked_metrics(planned.study)):
         if not is_given(asked, metrics):
-            yield MetricNotPublished(path, asked)
+            yield MetricNotInData(path, data, asked)
     for place, figure in planned.study.figures:
         if figure.name is not None and figure_named(figure.name, metrics) is None:
-            yield FigureNotPublished(shown(place), figure.name)
-        elif figure.kind == "time series" or figure.is_distribution:
-            yield SamplesNotPublished(shown(place), figure.kind)
+            yield FigureNotInData(shown(place), data, figure.name)
+        elif not is_measured and (figure.kind == "time series" or figure.is_distribution):
+            yield SamplesNotInData(shown(place), data, figure.kind)
 
 
 def _is_missing(metric: Metric, cells: CellTable) -> bool:

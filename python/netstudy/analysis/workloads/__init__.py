@@ -7,6 +7,7 @@ from typing import Final
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.analysis.workloads.incast import INCAST
+from netstudy.analysis.workloads.measured import measured
 from netstudy.analysis.workloads.probe import (
     FURTHER,
     PROBE_METRICS,
@@ -15,11 +16,10 @@ from netstudy.analysis.workloads.probe import (
     further_beside,
     shown_beside,
 )
-from netstudy.analysis.workloads.published import published
 from netstudy.analysis.workloads.request import REQUESTS
 from netstudy.analysis.workloads.transactions import TRANSACTIONS
 from netstudy.analysis.workloads.transfer import TRANSFERS
-from netstudy.wire import Plan, Published
+from netstudy.wire import Measured, Plan
 
 __all__ = [
     "METRICS",
@@ -65,8 +65,8 @@ NAMED: Final[tuple[Metric, ...]] = (
 def workload_of(plan: Plan) -> WorkloadAnalysis:
     """The workload of a plan, which all of its runs share."""
     work = plan.runs[0].workload
-    if isinstance(work, Published):
-        return published(plan, WORKLOADS, NAMED)
+    if isinstance(work, Measured):
+        return measured(plan, WORKLOADS, NAMED)
     found = WORKLOADS[work.kind]
     return found.decided_by_time() if all(run.count("measure") for run in plan.runs) else found
 

@@ -8,7 +8,7 @@ from typing import Any
 from netstudy import wire
 from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Planned, Roles
 from netstudy.plan.workloads.incast import IncastLowering
-from netstudy.plan.workloads.published import PublishedPlan, published_work, values_bytes
+from netstudy.plan.workloads.measured import MeasuredPlan, measured_work, values_bytes
 from netstudy.plan.workloads.request import RequestLowering
 from netstudy.plan.workloads.transactions import TransactionsLowering
 from netstudy.plan.workloads.transfer import TransferLowering
@@ -24,8 +24,8 @@ __all__ = [
     "Roles",
     "lowering_of",
     "lowering_of_spec",
+    "measured_work",
     "planned_of",
-    "published_work",
     "values_bytes",
 ]
 
@@ -40,7 +40,7 @@ LOWERINGS: tuple[Lowering[Any, Any], ...] = (
 
 def planned_of(work: wire.Workload) -> Planned[Any]:
     """The object that describes a workload on the wire to people."""
-    known: tuple[Planned[Any], ...] = (*LOWERINGS, PublishedPlan())
+    known: tuple[Planned[Any], ...] = (*LOWERINGS, MeasuredPlan())
     return next(one for one in known if isinstance(work, one.wired))
 
 

@@ -19,7 +19,7 @@ from netstudy.study.workloads import Spec
 
 SpecT = TypeVar("SpecT", bound=Spec)
 WireT = TypeVar("WireT", bound=wire.Traffic)
-WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Published)
+WorkT = TypeVar("WorkT", bound=wire.Traffic | wire.Measured)
 
 Permit = Literal["threads", "pool", "database_slots"]
 """A kind of permit, which work holds as long as it lasts: a thread of an application server, a
@@ -105,7 +105,7 @@ class Files:
 class Planned(ABC, Generic[WorkT]):
     """Describes a workload of a plan to people."""
 
-    wired: ClassVar[type[wire.Traffic] | type[wire.Published]]
+    wired: ClassVar[type[wire.Traffic] | type[wire.Measured]]
     """The plan's type for this workload."""
     unit: ClassVar[str]
     """Plural name of the workload's samples, such as iterations."""
@@ -153,7 +153,7 @@ class Planned(ABC, Generic[WorkT]):
         return {}
 
 
-def pair_count(work: wire.Traffic | wire.Published) -> int:
+def pair_count(work: wire.Traffic | wire.Measured) -> int:
     """Number of pairs of client and server."""
     return max(len(work.roles.client), len(work.roles.server))
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from netstudy.analysis.caveats.not_measured import (
-    FigureNotPublished,
-    MetricNotPublished,
+    FigureNotInData,
+    MetricNotInData,
     NotMeasured,
-    SamplesNotPublished,
+    SamplesNotInData,
 )
 from netstudy.documents.problems import listed
 from netstudy.report.caveats.base import caveat_sentence
@@ -24,29 +24,31 @@ def not_measured(found: NotMeasured) -> Sentence:
 
 
 @caveat_sentence.register
-def metric_not_published(found: MetricNotPublished) -> Sentence:
-    """A metric that the published data lack."""
+def metric_not_in_data(found: MetricNotInData) -> Sentence:
+    """A metric that the data lack."""
     return say(
-        "{path} asks for {name}, which the published data do not give; {advice}.",
+        "{path} asks for {name}, which the {data} do not give; {advice}.",
         path=Name(found.path),
+        data=Name(found.data),
         name=Name(str(found.name)),
         advice=_advice(found.path),
     )
 
 
 @caveat_sentence.register
-def figure_not_published(found: FigureNotPublished) -> Sentence:
-    """A figure that the published data lack."""
+def figure_not_in_data(found: FigureNotInData) -> Sentence:
+    """A figure that the data lack."""
     return say(
-        "{path} is {name}, which the published data do not give; {advice}.",
+        "{path} is {name}, which the {data} do not give; {advice}.",
         path=Name(found.path),
+        data=Name(found.data),
         name=Name(found.name),
         advice=_advice(found.path),
     )
 
 
 @caveat_sentence.register
-def samples_not_published(found: SamplesNotPublished) -> Sentence:
+def samples_not_in_data(found: SamplesNotInData) -> Sentence:
     """A figure of samples."""
     kind = found.kind
     what = f"a {kind}" if kind in ("time series", "histogram") else f"of the kind {kind}"

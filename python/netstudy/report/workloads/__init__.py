@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from netstudy.report.workloads.base import WorkloadPage
 from netstudy.report.workloads.incast import INCAST
-from netstudy.report.workloads.published import PUBLISHED
+from netstudy.report.workloads.measured import MEASURED
 from netstudy.report.workloads.request import REQUESTS
 from netstudy.report.workloads.transactions import TRANSACTIONS
 from netstudy.report.workloads.transfer import TRANSFERS
@@ -19,7 +19,7 @@ PAGES: Final[dict[str, WorkloadPage]] = {
     "transfer": TRANSFERS,
     "request": REQUESTS,
     "transactions": TRANSACTIONS,
-    "published": PUBLISHED,
+    "measured": MEASURED,
 }
 """Kind of workload -> its text and its picture."""
 

@@ -44,8 +44,8 @@ class WorkloadPage:
     """The description as a drawing; None: there is none."""
     sized: Sentence = _MESSAGES
     """Which sizes of the workload are not scaled with link rates."""
-    methods: Callable[[StudyResult], list[Sentence]] | None = None
-    """The sentences on methods, for values that do not come from runs of a testbed."""
+    methods: Callable[[StudyResult], list[Sentence] | None] = lambda _: None
+    """The sentences on methods, for values that do not come from runs; None: they do."""
     provenance: Callable[[StudyResult], Sentence] | None = None
     """The source of the values, if they do not come from a testbed."""
     single: Callable[[int, int], Sentence] | None = None

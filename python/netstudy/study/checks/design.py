@@ -71,6 +71,8 @@ def _set_by_variants(study: Study) -> set[str]:
 def unused_field_problems(study: Study) -> Iterator[Problem]:
     """Fields of levels that no reference uses, not even one in a variant; each is reported once. A
     factor with a single level is exempt: its fields are labels."""
+    if study.is_measured:
+        return  # levels are labels
     used = {ref.name for _, ref in reference_scope(study)} | _set_by_variants(study)
     seen: set[str] = set()
     for case in study.cases:

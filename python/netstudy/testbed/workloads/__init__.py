@@ -6,12 +6,11 @@ from netstudy import wire
 from netstudy.testbed.real.application import Served
 from netstudy.testbed.workloads.base import AnyTraffic, ApplicationTraffic
 from netstudy.testbed.workloads.incast import IncastTraffic
-from netstudy.testbed.workloads.published import record_of
 from netstudy.testbed.workloads.request import RequestTraffic
 from netstudy.testbed.workloads.transactions import TransactionsTraffic
 from netstudy.testbed.workloads.transfer import TransferTraffic
 
-__all__ = ["TRAFFIC", "record_of", "served_by", "traffic_of"]
+__all__ = ["TRAFFIC", "served_by", "traffic_of"]
 
 TRAFFIC: tuple[AnyTraffic, ...] = (
     IncastTraffic(),

@@ -1,0 +1,1 @@
+"""Runs that were measured elsewhere, as a testbed: nothing is executed."""

@@ -1,0 +1,292 @@
+"""`netstudy import`: from files that exist already to the verdict, the study and the report."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from netstudy.store import Folder
+from netstudy.wire import RunRecord
+from tests.cli.conftest import SMALL_STUDY, Netstudy
+from tests.formats.made import iperf3_file
+
+BEGIN_S = 1_795_900_000
+EVERY_S = 30
+OLD_MBPS, NEW_MBPS = 800.0, 840.0
+SEED = 7
+
+
+def interleaved(folder: Path, runs: int = 5, ratio: float = NEW_MBPS / OLD_MBPS) -> None:
+    """Files of two drivers with 1 % of noise, measured alternately."""
+    rng = random.Random(SEED)
+    for number in range(2 * runs):
+        driver = ("old", "new")[number % 2]
+        mean = OLD_MBPS * (ratio if driver == "new" else 1)
+        path = folder / f"{driver}-{number // 2 + 1}.json"
+        iperf3_file(path, rng.gauss(mean, 0.01 * mean), BEGIN_S + EVERY_S * number)
+
+
+def records(results: Path) -> list[RunRecord]:
+    (study,) = [one for one in results.iterdir() if one.is_dir()]
+    folder = Folder.at(study / "latest")
+    assert folder is not None
+    return list(folder.records())
+
+
+def goodputs(found: list[RunRecord], driver: str) -> list[float]:
+    return [
+        one.measured.values["goodput_mbps"]
+        for one in found
+        if one.measured is not None and one.treatment["configuration"] == driver
+    ]
+
+
+@pytest.fixture
+def lab(here: Path) -> Path:
+    interleaved(here / "lab")
+    return here / "lab"
+
+
+@pytest.mark.usefixtures("lab")
+def test_two_levels_of_files_become_the_answer_in_one_command(
+    netstudy: Netstudy, here: Path
+) -> None:
+    outcome = netstudy("import", "old=lab/old-*.json", "new=lab/new-*.json", "--noise", "1 %")
+    assert outcome.code == 0, outcome.err
+    assert "Goodput is higher with new than with old." in outcome.out
+    old, new = (goodputs(records(here / "results"), one) for one in ("old", "new"))
+    assert len(old) == len(new) == 5
+    assert stats.ttest_ind(new, old, equal_var=False).pvalue < 0.01
+    assert f"{np.mean(new):.1f} Mbit/s against {np.mean(old):.1f} Mbit/s" in outcome.out
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_record_names_its_files_and_their_tool(netstudy: Netstudy, here: Path) -> None:
+    assert netstudy("import", "old=lab/old-*.json", "new=lab/new-*.json").code == 0
+    first = records(here / "results")[0]
+    assert first.measured is not None
+    (file,) = first.measured.files
+    data = (here / file.path).read_bytes()
+    assert (file.bytes, file.format) == (len(data), "iperf3")
+    assert first.measured.tools == {file.path: "iperf3 3.12"}
+    assert first.measured.started_s == json.loads(data)["start"]["timestamp"]["timesecs"]
+
+
+@pytest.mark.usefixtures("lab")
+def test_the_study_that_is_left_reads_the_files_anew(netstudy: Netstudy, here: Path) -> None:
+    netstudy("import", "old=lab/old-*.json", "new=lab/new-*.json")
+    imported = records(here / "results")
+    assert netstudy("validate", ".").code == 0
+    assert netstudy("run", ".").code == 0
+    assert records(here / "results") == imported
+
+
+def test_levels_and_repetitions_are_read_from_paths(netstudy: Netstudy, here: Path) -> None:
+    for clients in (1, 2, 4):
+        for number in (1, 2, 3):
+            path = here / "lab" / "new" / f"{clients}c-{number}.json"
+            iperf3_file(path, 300 * clients + number, BEGIN_S + 100 * clients + number)
+    outcome = netstudy("import", "--pattern", "lab/{driver}/{clients}c-{replicate}.json")
+    assert outcome.code == 0, outcome.err
+    found = records(here / "results")
+    assert {(one.treatment["driver"], one.treatment["clients"]) for one in found} == {
+        ("new", 1),
+        ("new", 2),
+        ("new", 4),
+    }
+    assert sorted(one.replicate for one in found) == [1, 1, 1, 2, 2, 2, 3, 3, 3]
+
+
+def test_files_of_another_folder_are_copied_beside_the_study(
+    netstudy: Netstudy, here: Path
+) -> None:
+    interleaved(here / "lab")
+    assert netstudy("import", "old=lab/old-*", "new=lab/new-*", "--into", "mine").code == 0
+    copies = sorted(one.name for one in (here / "mine/files").iterdir())
+    assert copies == sorted(one.name for one in (here / "lab").iterdir())
+    for one in (here / "lab").iterdir():
+        one.unlink()
+    assert netstudy("run", "mine").code == 0
+
+
+def test_linked_files_stay_where_they_are(netstudy: Netstudy, here: Path) -> None:
+    interleaved(here / "lab")
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*", "--into", "mine", "--link")
+    assert outcome.code == 0, outcome.err
+    assert not (here / "mine/files").exists()
+    assert str(here / "lab") in (here / "mine/study.yaml").read_text()
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_dry_run_lists_what_would_be_read_and_writes_nothing(
+    netstudy: Netstudy, here: Path
+) -> None:
+    (here / "lab/old-notes.txt").write_text("the lab was cold\n")
+    before = sorted(here.rglob("*"))
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*", "--dry-run")
+    assert outcome.code == 0
+    assert "10 runs in 10 files" in outcome.out
+    assert "lab/old-notes.txt: no format recognises the file" in outcome.out
+    assert sorted(here.rglob("*")) == before
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_file_that_is_left_out_is_no_run(netstudy: Netstudy, here: Path) -> None:
+    (here / "lab/old-notes.txt").write_text("the lab was cold\n")
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert outcome.code == 0, outcome.err
+    assert "left out           lab/old-notes.txt" in outcome.err
+    assert len(records(here / "results")) == 10
+    assert "notes" not in (here / "study.yaml").read_text()
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_failed_test_is_a_failed_run_in_the_words_of_its_tool(
+    netstudy: Netstudy, here: Path
+) -> None:
+    error = {"start": {"version": "iperf 3.12"}, "intervals": [], "end": {}}
+    error["error"] = "unable to connect to server: Connection refused"
+    (here / "lab/new-9.json").write_text(json.dumps(error))
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert "new-9.json: unable to connect to server: Connection refused" in outcome.err
+    (failed,) = [one for one in records(here / "results") if one.status == "failed"]
+    assert failed.error == "unable to connect to server: Connection refused"
+
+
+def broken_sum(report: dict[str, Any]) -> None:
+    report["end"]["sum_received"]["bits_per_second"] *= 2
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_file_that_contradicts_itself_is_an_invalid_run(netstudy: Netstudy, here: Path) -> None:
+    path = here / "lab/new-1.json"
+    report = json.loads(path.read_text())
+    broken_sum(report)
+    path.write_text(json.dumps(report))
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert "invalid            lab/new-1.json: " in outcome.err
+    found = records(here / "results")
+    (invalid,) = [one for one in found if one.status == "invalid"]
+    assert [one.law for one in invalid.checks if not one.holds]
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_file_that_changed_after_the_plan_is_a_failed_run(netstudy: Netstudy, here: Path) -> None:
+    netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    folder = Folder.at(here / "results" / here.name / "latest") or Folder.at(
+        next((here / "results").iterdir()) / "latest"
+    )
+    assert folder is not None
+    from netstudy.testbed import invoked
+
+    iperf3_file(here / "lab/new-1.json", 1.0, BEGIN_S)
+    found: list[RunRecord] = []
+    plan = folder.plan()
+    testbed = invoked(folder.invocation())
+    testbed.run(plan, threads=None, on_record=lambda one, _: found.append(one))  # type: ignore[arg-type]
+    changed = [one for one in found[1:] if one.status == "failed"]
+    assert len(changed) == 1
+    assert "new-1.json: has changed since the plan was made" in str(changed[0].error)
+
+
+def test_levels_in_turn_are_a_caveat_of_the_answer(netstudy: Netstudy, here: Path) -> None:
+    for number in range(10):
+        driver = ("old", "new")[number // 5]
+        iperf3_file(here / f"lab/{driver}-{number}.json", 800 + 30 * (number // 5) + number % 3,
+                    BEGIN_S + EVERY_S * number)  # fmt: skip
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert "All runs of a level were measured together" in outcome.out
+
+
+def test_drift_between_levels_in_turn_forbids_the_claim(netstudy: Netstudy, here: Path) -> None:
+    for number in range(20):
+        driver = ("old", "new")[number // 10]
+        path = here / f"lab/{driver}-{number}.json"
+        iperf3_file(path, 800 + 5 * number, BEGIN_S + EVERY_S * number)
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert "time may have made the difference" in outcome.out
+    assert "Goodput is higher with new than with old." not in outcome.out
+
+
+def test_a_long_gap_begins_a_session(netstudy: Netstudy, here: Path) -> None:
+    for number in range(10):
+        driver = ("old", "new")[number % 2]
+        at_s = BEGIN_S + EVERY_S * number + (86_400 if number >= 6 else 0)
+        iperf3_file(here / f"lab/{driver}-{number}.json", 800 + number % 3, at_s)
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert outcome.code == 0
+    report = next(here.rglob("report.md")).read_text()
+    assert "The runs are of 2 sessions, with a gap of up to" in report
+
+
+@pytest.mark.usefixtures("lab")
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "name files, as in old=lab/old-*.json"),
+        (("lab/old-1.json",), "write the level before its files"),
+        (("old=lab/none-*",), "no file matches lab/none-*"),
+        (("--pattern", "lab/old-*.json"), "names no factor"),
+        (("a=lab/old-1.json", "--pattern", "lab/{x}.json"), "not by both"),
+        (("old=lab/old-*", "--host", "sender"), "write it as NODE=PATTERN"),
+        (("old=lab/old-*", "--host", "a=lab/{steam}.sadf"), "there is no {steam}"),
+        (("old=lab/old-*", "--host", "a=lab/{stem}.sadf"), "no file lab/{stem}.sadf for the run"),
+    ],
+)
+def test_mistakes_are_named_before_anything_is_written(
+    netstudy: Netstudy, here: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    outcome = netstudy("import", *arguments)
+    assert outcome.code == 2
+    assert said in outcome.err
+    assert not (here / "study.yaml").exists()
+
+
+@pytest.mark.usefixtures("lab")
+def test_a_study_that_is_there_is_not_overwritten(netstudy: Netstudy, here: Path) -> None:
+    (here / "study.yaml").write_text(SMALL_STUDY)
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert outcome.code == 2
+    assert "there already: study.yaml; nothing was written" in outcome.err
+    assert (here / "study.yaml").read_text() == SMALL_STUDY
+
+
+@pytest.mark.usefixtures("lab")
+def test_files_cannot_be_carried_out(netstudy: Netstudy) -> None:
+    netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    outcome = netstudy("run", ".", "--testbed", "sim")
+    assert outcome.code == 2
+    assert "the study's runs were measured elsewhere" in outcome.err
+
+
+def test_a_study_without_files_has_no_files_to_read(netstudy: Netstudy, study: Path) -> None:
+    outcome = netstudy("run", study, "--testbed", "measured")
+    assert outcome.code == 2
+    assert "`netstudy import` makes a study from files" in outcome.err
+
+
+@pytest.mark.slow
+def test_of_forty_imports_of_equal_levels_at_most_five_differ(
+    netstudy: Netstudy, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each claim is tested at 5 %: of 40, more than 5 are false with a probability of 1.4 %."""
+    false = 0
+    for seed in range(40):
+        folder = here / str(seed)
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        rng = random.Random(seed)
+        for number in range(10):
+            driver = ("old", "new")[number % 2]
+            path = folder / f"lab/{driver}-{number}.json"
+            iperf3_file(path, rng.gauss(OLD_MBPS, 8), BEGIN_S + EVERY_S * number)
+        outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+        assert outcome.code == 0, outcome.err
+        false += any(f"Goodput is {one} with" in outcome.out for one in ("higher", "lower"))
+    assert false <= 5, f"{false} of 40"

@@ -74,7 +74,7 @@ class _Reader:
 
     def line(self, line: str, where: str) -> None:
         """Take the next line."""
-        at_s = instant_s(line)
+        at_s = instant_s(line, where)
         if self.group is not None:
             self._values(self.group, line, where)
         elif at_s is not None:

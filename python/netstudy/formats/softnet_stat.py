@@ -80,7 +80,7 @@ class SoftnetStat:
         readings = Readings()
         lines, row = text_of(data).splitlines(), 0
         for number, line in enumerate(lines, 1):
-            at_s = instant_s(line)
+            at_s = instant_s(line, f"line {number}")
             if at_s is not None:
                 readings.instant(at_s)
                 row = 0

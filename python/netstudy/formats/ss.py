@@ -205,7 +205,7 @@ class _Reader:
     def line(self, line: str, number: int) -> None:
         """Take the next line."""
         text = line.strip()
-        at_s = instant_s(line)
+        at_s = instant_s(line, f"line {number}")
         if at_s is not None:
             self.flush()
             self.readings.instant(at_s)

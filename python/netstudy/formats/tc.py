@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from netstudy.formats import json_text
-from netstudy.formats.instants import first_line, instant_s, sections
+from netstudy.formats.instants import beginning, first_line, instant_s, sections
 from netstudy.formats.json_text import Object
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
 from netstudy.formats.plain_text import text_of
@@ -83,9 +83,8 @@ class Tc:
 
     def recognises(self, head: bytes) -> bool:
         """True if the file begins with a qdisc, as JSON or text."""
-        part = next(sections(head.decode(errors="replace")), None)
-        return part is not None and (
-            _JSON.match(part[2]) is not None
+        return (
+            _JSON.match(beginning(head)) is not None
             or _QDISC.fullmatch(first_line(head).strip()) is not None
         )
 
@@ -94,8 +93,7 @@ class Tc:
         statistics."""
         text = text_of(data)
         readings, notes = Readings(), list[str]()
-        first = next(sections(text), None)
-        if first is not None and first[2].lstrip().startswith("["):
+        if beginning(data).lstrip().startswith("["):
             _read_json(readings, text, notes)
         else:
             _read_text(readings, text, notes)
@@ -123,7 +121,7 @@ def _put(readings: Readings, name: str, value: int, part: str, where: str) -> No
 
 
 def _read_json(readings: Readings, text: str, notes: list[str]) -> None:
-    for at_s, _, part in sections(text):
+    for at_s, part in sections(text):
         if at_s is not None:
             readings.instant(at_s)
         for document in json_text.documents(part):
@@ -179,7 +177,7 @@ def _blocks(readings: Readings, text: str, notes: list[str]) -> Iterator[_Block]
     """Each qdisc; the times between them are given to the readings."""
     block: _Block | None = None
     for number, line in enumerate(text.splitlines(), 1):
-        at_s = instant_s(line)
+        at_s = instant_s(line, f"line {number}")
         match = _QDISC.fullmatch(line.strip())
         if (at_s is not None or match) and block is not None:
             yield block

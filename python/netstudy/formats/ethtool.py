@@ -20,7 +20,7 @@ from typing import Final
 from netstudy.formats.instants import first_line, instant_s
 from netstudy.formats.interface_counters import QUANTITIES
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 PREFIX: Final = "ethtool_"
@@ -90,14 +90,8 @@ class Ethtool:
         """The readings of each interface. Raises FormatError if a line is no counter."""
         text = text_of(data)
         reader = _Reader()
-        lines = text.splitlines()
-        for number, line in enumerate(lines, 1):
-            if number == len(lines) and not text.endswith("\n"):
-                reader.notes.append(
-                    f"line {number} is left out: it does not end, so that its value may be cut off."
-                )
-            else:
-                reader.line(line, f"line {number}")
+        for number, line in enumerate(whole_lines(text, reader.notes), 1):
+            reader.line(line, f"line {number}")
         reader.flush()
         if not reader.readings.counters():
             raise FormatError("the file has no counters")

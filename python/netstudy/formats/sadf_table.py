@@ -15,7 +15,7 @@ from typing import Final
 from netstudy.formats import numbers
 from netstudy.formats.clock import iso_s
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.sysstat import (
     LEFT_OUT,
     QUANTITIES,
@@ -62,7 +62,7 @@ class SadfTable:
         records = Records()
         table: _Table | None = None
         headed = False
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(whole_lines(text, records.notes), 1):
             if line.startswith("#"):
                 table, headed = _table(line, f"line {number}"), True
             elif line.strip():

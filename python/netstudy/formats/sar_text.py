@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.sysstat import (
     LEFT_OUT,
     QUANTITIES,
@@ -91,7 +91,7 @@ class SarText:
         """The series of the host. Raises FormatError if the file is not decidable, or a row is cut
         off."""
         reader = _Reader()
-        for number, line in enumerate(text_of(data).splitlines(), 1):
+        for number, line in enumerate(whole_lines(text_of(data), reader.records.notes), 1):
             reader.line(line, f"line {number}")
         return reader.records.readings()
 

@@ -32,7 +32,7 @@ from netstudy.formats.measured import (
     Quantity,
     Series,
 )
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 _TITLE: Final = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address.*")
@@ -163,19 +163,11 @@ class Ss:
     def read(self, data: bytes) -> HostReadings:
         """Counters of each connection and reading, and series of RTT and cwnd if there are times.
         Raises FormatError if a line or a value is not of ss, or the file has no TCP information."""
-        text = text_of(data)
         reader = _Reader()
-        lines = text.splitlines()
-        whole = len(lines) if text.endswith("\n") else len(lines) - 1
-        for number, line in enumerate(lines[:whole], 1):
+        notes: list[str] = []
+        for number, line in enumerate(whole_lines(text_of(data), notes), 1):
             reader.line(line, number)
         reader.flush()
-        notes = list(reader.notes)
-        if whole < len(lines):
-            notes.append(
-                f"line {len(lines)} is left out: it does not end, so that its last value may be "
-                "cut off."
-            )
         return _content(reader, notes)
 
 
@@ -194,7 +186,6 @@ class _Sample:
 class _Reader:
     readings: Readings = field(default_factory=Readings)
     samples: dict[str, list[_Sample]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     sockets: int = 0
     at_s: float | None = None
     part: str | None = None

@@ -17,7 +17,7 @@ from netstudy.formats import json_text
 from netstudy.formats.instants import beginning, first_line, instant_s, sections
 from netstudy.formats.json_text import Object
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 _JSON: Final = re.compile(r'\s*\[\s*\{\s*"kind"\s*:\s*"\w+"\s*,\s*"handle"\s*:')
@@ -154,13 +154,7 @@ class _Block:
 
 
 def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
-    if not text.endswith("\n"):
-        cut = text.count("\n") + 1
-        text = text[: text.rfind("\n") + 1]
-        notes.append(
-            f"line {cut} is left out: it does not end, so that its last value may be cut off."
-        )
-    for block in _blocks(readings, text, notes):
+    for block in _blocks(readings, whole_lines(text, notes), notes):
         found = " ".join(block.lines)
         match = _SENT.search(found)
         if match is None:
@@ -173,10 +167,10 @@ def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
             _put(readings, "qdisc_marks", int(marks[1]), block.part, block.where)
 
 
-def _blocks(readings: Readings, text: str, notes: list[str]) -> Iterator[_Block]:
+def _blocks(readings: Readings, lines: list[str], notes: list[str]) -> Iterator[_Block]:
     """Each qdisc; the times between them are given to the readings."""
     block: _Block | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(lines, 1):
         at_s = instant_s(line, f"line {number}")
         match = _QDISC.fullmatch(line.strip())
         if (at_s is not None or match) and block is not None:

@@ -13,14 +13,14 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
-from netstudy.formats import iperf3
+from netstudy.formats import iperf3, wrk
 from netstudy.formats.measured import Content, Format, FormatError
 from netstudy.formats.of_hosts import OF_HOSTS
 from netstudy.formats.plain_text import plain
 
 HEAD_BYTES: Final = 65_536
 """Bytes of a file by which it is recognised."""
-FORMATS: Final[tuple[Format, ...]] = (iperf3.FORMAT, *OF_HOSTS)
+FORMATS: Final[tuple[Format, ...]] = (iperf3.FORMAT, wrk.FORMAT, *OF_HOSTS)
 """The formats that come with netstudy."""
 
 

@@ -84,21 +84,14 @@ _QUANTITIES: Final = (
         "segments sent again in an interval; only in series",
     ),
     Quantity(
-        "srtt_us_mean",
-        "smoothed round-trip time",
-        "µs",
-        "lower",
-        0,
-        "mean of the sender's smoothed round-trip times (tcpi_rtt), one sample for each interval "
-        "and stream, weighted by the interval; iperf3's own mean_rtt includes the omitted seconds",
-    ),
-    Quantity(
         "srtt_us",
         "smoothed round-trip time",
         "µs",
         "lower",
         0,
-        "the sender's smoothed round-trip time at the end of an interval; only in series",
+        "the sender's smoothed round-trip time (tcpi_rtt) at the end of each interval; the mean is "
+        "over all intervals and streams, weighted by the interval; unlike iperf3's own mean_rtt "
+        "it is without the omitted seconds",
     ),
     Quantity(
         "cwnd_bytes",
@@ -106,16 +99,7 @@ _QUANTITIES: Final = (
         "bytes",
         "neither",
         0,
-        "the sender's congestion window at the end of an interval; only in series",
-    ),
-    Quantity(
-        "cwnd_bytes_mean",
-        "congestion window",
-        "bytes",
-        "neither",
-        0,
-        "mean of the sender's congestion windows, one sample for each interval and stream, "
-        "weighted by the interval",
+        "the sender's congestion window at the end of each interval; the mean is as for srtt_us",
     ),
     Quantity(
         "udp_loss_pct",

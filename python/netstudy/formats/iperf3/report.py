@@ -97,7 +97,7 @@ def pick(rows: Iterable[Row], way: Way, end: End) -> list[Row]:
 
 
 def of_all(rows: Sequence[Row]) -> list[Row]:
-    """The rows that count all streams of a way: those of the only stream if there is one."""
+    """The rows that count all streams of a way; if it has one stream, the rows of this stream."""
     streams = {row.stream for row in rows}
     wanted = WHOLE if WHOLE in streams or len(streams) != 1 else next(iter(streams))
     return [row for row in rows if row.stream == wanted]

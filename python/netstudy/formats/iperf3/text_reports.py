@@ -60,7 +60,7 @@ Mode = Literal["forward", "reverse", "bidirectional"]
 
 
 def looks_like_text(head: str) -> bool:
-    """True if lines at the beginning of a file are those of iperf3's text."""
+    """True if a file begins with lines of iperf3's text."""
     lines = head.splitlines()
     if any(_HEADER.search(line) and _is_of_iperf3(lines, at) for at, line in enumerate(lines)):
         return True
@@ -81,7 +81,7 @@ def text_reports(
     role: Role = "client",
     mode: Mode = "forward",
 ) -> list[Report]:
-    """The tests of a file. `role` and `mode` are those of a text that has no banner with them.
+    """The tests of a file. `role` and `mode` are for a text without a banner that names them.
     Raises FormatError, with the line."""
     reader = _Reader(role, mode)
     for index, line in enumerate(text.splitlines()):
@@ -215,8 +215,8 @@ class _Reader:
 
     def _rows(self, match: re.Match[str], where: str, report: Report) -> Iterator[Row]:
         counts, mark = self._counts(match["rest"], where, report)
-        row = _measured(match, where, report, self._way(match, report, where))
-        row = replace(row, omitted=mark == "(omitted)", **counts)
+        counts["omitted"] = mark == "(omitted)"
+        row = _measured(match, where, report, self._way(match, report, where), counts)
         if not self.in_totals:
             if mark in ("sender", "receiver"):
                 raise FormatError(f"{where}: a row of totals comes before the totals' header")
@@ -273,7 +273,9 @@ def _of_receiver(row: Row) -> Row:
     return replace(row, end="receiver", retransmissions=None, cwnd_bytes=None)
 
 
-def _measured(match: re.Match[str], where: str, report: Report, way: Way) -> Row:
+def _measured(
+    match: re.Match[str], where: str, report: Report, way: Way, counts: dict[str, Any]
+) -> Row:
     start, end = decimal(match["start"], where), decimal(match["end"], where)
     if end < start:
         raise FormatError(f"{where}: an interval ends before it starts")
@@ -293,6 +295,7 @@ def _measured(match: re.Match[str], where: str, report: Report, way: Way) -> Row
         bytes_half=0.0 if moved is None else half_a_digit(match["moved"]) * size,
         rate_half=0.0 if rate is None else half_a_digit(match["rate"]) * rate_size,
         time_half=half_a_digit(match["end"]),
+        **counts,
     )
 
 

@@ -11,6 +11,7 @@ from netstudy.formats.measured import FormatError, HostReadings
 from netstudy.formats.ss import FORMAT
 from tests.formats.hosts import HOST, counted, in_namespace, of_part, read, series, values
 from tests.formats.samples import held, readings, sample
+from tests.skips import in_namespaces, needs_programs
 
 TITLE = "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
 ENDS = "10.0.0.1:5001 > 10.0.0.2:5201"
@@ -214,6 +215,8 @@ def test_a_series_of_a_real_transfer_has_its_rate() -> None:
     assert grown.values["busy_ms"] <= 1000 * (times[-1] - times[0]) + 20
 
 
+@in_namespaces
+@needs_programs("ss", "iperf3")
 def test_ss_agrees_with_iperf3_about_one_connection() -> None:
     """Both count the bytes that the peer acknowledged, and the segments that were sent again."""
     output = in_namespace(

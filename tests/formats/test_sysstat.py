@@ -18,6 +18,7 @@ from netstudy.formats.sar_text import FORMAT as TEXT
 from netstudy.formats.window import cut_readings
 from tests.formats.hosts import HOST, at, read, run, series, values
 from tests.formats.samples import held, readings, sample
+from tests.skips import needs_programs
 
 START = at("2026-11-29 11:55:43")
 
@@ -439,6 +440,7 @@ def test_texts_of_iostat_and_pidstat_are_not_of_sar() -> None:
     assert recognise(title + b"08:24:53      UID       PID    %usr %system  Command\n") is None
 
 
+@needs_programs("sadf")
 def test_real_output_of_the_installed_sysstat_agrees(tmp_path: Path) -> None:
     """sar records for two seconds; its three outputs of the data file are the same."""
     data = tmp_path / "data"

@@ -119,8 +119,8 @@ QUANTITIES: Final = (
         "busy time in which the socket's send buffer was the limit",
         "ms",
     ),
-    Quantity("srtt_us", "smoothed RTT", "us", "lower", 0, "the kernel's smoothed RTT (rtt)"),
-    Quantity("min_rtt_us", "minimum RTT", "us", "lower", 0, "the kernel's minimum RTT (minrtt)"),
+    Quantity("srtt_us", "smoothed RTT", "µs", "lower", 0, "the kernel's smoothed RTT (rtt)"),
+    Quantity("min_rtt_us", "minimum RTT", "µs", "lower", 0, "the kernel's minimum RTT (minrtt)"),
     Quantity("cwnd_segments", "cwnd", "", "neither", 0, "congestion window in segments of MSS"),
     Quantity(
         "acked_mbps",

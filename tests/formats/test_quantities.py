@@ -45,7 +45,7 @@ def test_readings_of_hosts_use_the_names_of_the_vocabulary() -> None:
 
 
 def test_every_value_of_the_files_is_a_quantity_of_its_format() -> None:
-    """But for counters of newer kernels and for a driver's own values, whose names follow a rule."""
+    """Counters of newer kernels and values of a driver only have names that follow a rule."""
     read = set()
     for path in sorted(HOST.iterdir()):
         data = plain(path.read_bytes())

@@ -62,6 +62,24 @@ def test_limits_are_zero_where_a_busy_connection_does_not_print_them() -> None:
     }
 
 
+def test_a_counter_that_another_reading_prints_was_zero_before() -> None:
+    """The first reading of a connection is often before its first data."""
+    found = timed(
+        ("1795952788", "cwnd:1 segs_in:1"),
+        ("1795952789", "cwnd:1 segs_in:9 bytes_sent:5 busy:800ms rwnd_limited:600ms(75%)"),
+    )
+    (grown,) = growths(found.counters, found.counters)
+    assert grown.values == {
+        "segments_received": 8,
+        "bytes_sent": 5,
+        "bytes_retransmitted": 0,
+        "retransmitted_segments": 0,
+        "busy_ms": 800,
+        "rwnd_limited_ms": 600,
+        "sndbuf_limited_ms": 0,
+    }
+
+
 def test_limits_are_missing_where_the_kernel_may_not_have_them() -> None:
     """A kernel before 4.10 has neither busy nor the limits; a receiver prints none of them."""
     assert one("cwnd:10 bytes_received:5") == {"bytes_received": 5, "retransmitted_segments": 0}

@@ -138,7 +138,7 @@ class _Reader:
         if not values:
             return
         counts = Counter(_name(name) for name, _ in values)
-        if any(self.readings.has(name, self.part) for name in counts):
+        if self.readings.has_part(self.part):
             self.readings.anew()
         for name, value in values:
             if counts[_name(name)] == 1:

@@ -159,7 +159,7 @@ def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
         match = _SENT.search(found)
         if match is None:
             continue
-        if readings.has("qdisc_bytes", block.part):
+        if readings.has_part(block.part):
             readings.anew()
         for key, value in match.groupdict().items():
             _put(readings, _COUNTERS[key], int(value), block.part, block.where)

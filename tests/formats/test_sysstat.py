@@ -366,6 +366,24 @@ def test_a_clock_of_12_hours_with_am_and_pm_is_read() -> None:
     assert series(found).ends_s.tolist() == [at("2026-11-28 00:00:01"), at("2026-11-28 12:00:02")]
 
 
+@pytest.mark.parametrize("half", ["AM", "am", "a.m."])
+def test_am_and_pm_have_several_spellings(half: str) -> None:
+    text = sar("12:00:01 AM 10.00", first="11:59:59 PM", date="2026-11-27")
+    text = text.replace("AM", half).replace("PM", half.replace("a", "p").replace("A", "P"))
+    assert series(read(TEXT, text)).ends_s.tolist() == [at("2026-11-28 00:00:01")]
+
+
+@pytest.mark.parametrize("half", ["μμ", "م", "a. m."])
+def test_a_half_of_the_day_in_another_language_is_refused_with_the_command(half: str) -> None:
+    with pytest.raises(FormatError, match=r"line 3: .* part of the clock.*S_TIME_FORMAT=ISO"):
+        read(TEXT, sar(f"01:00:01 {half} 10.00", first=f"12:59:59 {half}"))
+
+
+def test_a_date_in_words_is_refused_with_the_command() -> None:
+    with pytest.raises(FormatError, match=r"line 1: .*S_TIME_FORMAT=ISO"):
+        read(TEXT, sar("08:24:53 10.00", date="2026년 11월 28일"))
+
+
 def test_a_real_file_with_am_and_pm_is_read() -> None:
     """The last of its ten rows, and its average of a longer time is left out."""
     found = readings(TEXT, sample("pkb/sar_output.txt"))

@@ -15,6 +15,7 @@ from netstudy.formats.softnet_stat import FORMAT as SOFTNET
 from netstudy.formats.tc import FORMAT as TC
 from tests.formats.hosts import HOST, counted, in_namespace, of_part, read
 from tests.formats.samples import held, readings, sample
+from tests.skips import in_namespaces, needs_programs
 
 SENT_BYTES = 999_809_596
 """Bytes that iperf3 sent between the readings before and after, by its own report."""
@@ -262,6 +263,8 @@ def test_last_values_that_may_be_cut_off_are_left_out() -> None:
     assert "line 10 is left out" in found.notes[0]
 
 
+@in_namespaces
+@needs_programs("tc")
 def test_the_tools_of_this_machine_are_read() -> None:
     """A qdisc that drops nothing sends what the interface sends."""
     output = in_namespace(

@@ -11,6 +11,7 @@ from netstudy.formats.measured import FormatError, HostReadings
 from netstudy.formats.ss import FORMAT
 from tests.formats.hosts import HOST, counted, in_namespace, of_part, read, series, values
 from tests.formats.samples import held, readings, sample
+from tests.skips import in_namespaces, needs_programs
 
 TITLE = "State Recv-Q Send-Q Local Address:Port Peer Address:Port Process\n"
 ENDS = "10.0.0.1:5001 > 10.0.0.2:5201"
@@ -58,6 +59,24 @@ def test_limits_are_zero_where_a_busy_connection_does_not_print_them() -> None:
         "rwnd_limited_ms": 0,
         "sndbuf_limited_ms": 0,
         "retransmitted_segments": 0,
+    }
+
+
+def test_a_counter_that_another_reading_prints_was_zero_before() -> None:
+    """The first reading of a connection is often before its first data."""
+    found = timed(
+        ("1795952788", "cwnd:1 segs_in:1"),
+        ("1795952789", "cwnd:1 segs_in:9 bytes_sent:5 busy:800ms rwnd_limited:600ms(75%)"),
+    )
+    (grown,) = growths(found.counters, found.counters)
+    assert grown.values == {
+        "segments_received": 8,
+        "bytes_sent": 5,
+        "bytes_retransmitted": 0,
+        "retransmitted_segments": 0,
+        "busy_ms": 800,
+        "rwnd_limited_ms": 600,
+        "sndbuf_limited_ms": 0,
     }
 
 
@@ -214,6 +233,8 @@ def test_a_series_of_a_real_transfer_has_its_rate() -> None:
     assert grown.values["busy_ms"] <= 1000 * (times[-1] - times[0]) + 20
 
 
+@in_namespaces
+@needs_programs("ss", "iperf3")
 def test_ss_agrees_with_iperf3_about_one_connection() -> None:
     """Both count the bytes that the peer acknowledged, and the segments that were sent again."""
     output = in_namespace(

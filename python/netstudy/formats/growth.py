@@ -47,7 +47,8 @@ def growth(before: Counters, after: Counters) -> Growth:
     A counter that a reading leaves out because it is 0 counts as 0. A counter that only one reading
     has is left out. A fall is undone as a wrap only if the counter was in the upper half of its
     range (2^32 or 2^64) and grew by less than half the range; otherwise the counters were reset.
-    Both readings must be of the same part.
+    Both readings must be of the same part and from the same tool: another tool may lack a counter
+    that this one leaves out only when it is 0.
     """
     if before.part != after.part:
         raise ValueError(f"readings of two parts: {before.part!r} and {after.part!r}")

@@ -69,7 +69,7 @@ FORMAT: Final = ProcNetDev()
 
 def _read_line(readings: Readings, line: str, where: str) -> None:
     text = line.strip()
-    at_s = instant_s(line)
+    at_s = instant_s(line, where)
     if at_s is not None:
         readings.instant(at_s)
     elif _TITLE.fullmatch(text):

@@ -15,7 +15,7 @@ from typing import Final
 from netstudy.formats import numbers
 from netstudy.formats.clock import iso_s
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.sysstat import (
     LEFT_OUT,
     QUANTITIES,
@@ -62,7 +62,7 @@ class SadfTable:
         records = Records()
         table: _Table | None = None
         headed = False
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(whole_lines(text, records.notes), 1):
             if line.startswith("#"):
                 table, headed = _table(line, f"line {number}"), True
             elif line.strip():
@@ -117,11 +117,17 @@ def _read_row(records: Records, table: _Table | None, line: str, where: str) -> 
 
 
 @lru_cache(maxsize=1024)
+def _utc_s(text: str) -> float:
+    """The time of a row, without its place: many rows have the same time."""
+    return float(text) if text.isdigit() else iso_s(text, "timestamp")
+
+
 def _time_s(text: str, where: str) -> float:
-    if text.isascii() and text.isdigit():
-        return float(numbers.whole(text, where))
-    if text.endswith(" UTC"):
-        return iso_s(text, where)
+    if re.fullmatch(r"[0-9]{1,12}", text) or text.endswith(" UTC"):
+        try:
+            return _utc_s(text)
+        except FormatError as error:
+            raise FormatError(f"{where}, {error}") from None
     raise FormatError(
         f"{where}: {text} is a local time, and the file does not say of which zone; make the file "
         "with sadf -d FILE (UTC) or sadf -dU FILE (seconds since 1970), without -t and -T"

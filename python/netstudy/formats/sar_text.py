@@ -18,7 +18,7 @@ from datetime import UTC, date, datetime
 from typing import Final
 
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.sysstat import (
     LEFT_OUT,
     QUANTITIES,
@@ -30,7 +30,7 @@ from netstudy.formats.sysstat import (
 )
 
 _TITLE: Final = re.compile(
-    r"Linux (?P<release>\S+) \((?P<host>[^()]*)\)\s+(?P<date>\S+)\s+_\S+_\s+\(\d+ CPU\)\s*"
+    r"Linux (?P<release>\S+) \((?P<host>[^()]*)\)\s+(?P<date>\S.*?)\s+_\S+_\s+\(\d+ CPU\)\s*"
 )
 _TITLE_BYTES: Final = re.compile(rb"\s*Linux \S+ \([^()\n]*\)[ \t]+\S.*\(\d+ CPU\)\s*\n")
 _OTHERS: Final = (b"avg-cpu", b" PID ", b"Device", b"Device:")
@@ -39,6 +39,8 @@ _CLOCK: Final = re.compile(r"(\d\d):(\d\d):(\d\d)", re.ASCII)
 _ISO: Final = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)", re.ASCII)
 _SLASHES: Final = re.compile(r"(\d\d)/(\d\d)/(\d{4}|\d\d)", re.ASCII)
 _DOTS: Final = re.compile(r"(\d\d)\.(\d\d)\.(\d{4}|\d\d)", re.ASCII)
+_FIRST_COLUMNS: Final = frozenset({"tps", "proc", "atmptf", "active", "idgm"})
+"""Columns that begin tables without items and are not read (sar -b, -w, -n ETCP,TCP,UDP)."""
 _DAY_S: Final = 86_400
 _DECIDABLE: Final = "S_TIME_FORMAT=ISO LC_ALL=C sar … or sadf -j FILE"
 _ZONE_NOTE: Final = (
@@ -91,7 +93,7 @@ class SarText:
         """The series of the host. Raises FormatError if the file is not decidable, or a row is cut
         off."""
         reader = _Reader()
-        for number, line in enumerate(text_of(data).splitlines(), 1):
+        for number, line in enumerate(whole_lines(text_of(data), reader.records.notes), 1):
             reader.line(line, f"line {number}")
         return reader.records.readings()
 
@@ -153,6 +155,8 @@ class _Reader:
         if self.after_gap:
             self.columns = tuple(plain_name(word) for word in words)
             self.activity = activity_of(list(self.columns))
+            if self.activity is not None:
+                _check_first(self.activity, self.columns[0], where)
         clock = self.clocks.setdefault(self.columns, _Clock(start.day_s, start.now_s))
         before_s = clock.now_s
         end_s = clock.at(time_s, where)
@@ -176,6 +180,16 @@ class _Reader:
         return self.start
 
 
+def _check_first(activity: Activity, column: str, where: str) -> None:
+    """Refuse a table whose first column is a part of the clock, such as `a. m.` or its translation.
+    sar prints the item first, and a known column first in a table without items."""
+    if column != activity.item and column not in (*activity.needs, *_FIRST_COLUMNS):
+        raise FormatError(
+            f'{where}: "{column}" is not known as a part of the clock or as a column; make the '
+            f"file with {_DECIDABLE}"
+        )
+
+
 def _is_summary(text: str) -> bool:
     """True for rows of averages, whose first word depends on the language: `Average:`."""
     first, *rest = text.split()
@@ -191,10 +205,11 @@ def _time_of_day(text: str, where: str) -> tuple[int, list[str]]:
             f'{where}: "{first}" is not a time such as 13:20:09; make the file with {_DECIDABLE}'
         )
     hour, minute, second = map(int, match.groups())
-    if rest[:1] in (["AM"], ["PM"]):
+    half = rest[0].replace(".", "").upper() if rest else ""
+    if half in ("AM", "PM"):
         if not 1 <= hour <= 12:
             raise FormatError(f"{where}: {first} {rest[0]} is no time")
-        hour = hour % 12 + (12 if rest[0] == "PM" else 0)
+        hour = hour % 12 + (12 if half == "PM" else 0)
         rest = rest[1:]
     if hour > 23 or minute > 59 or second > 60:
         raise FormatError(f"{where}: {first} is no time")

@@ -6,16 +6,17 @@ two addresses and ports only: it is a part named `LOCAL > PEER`. `busy`, `rwnd_l
 window or its own send buffer was the limit; they are the best evidence of a bottleneck that a file
 can have.
 
-ss prints most fields only if they are above 0. An absent field counts as 0 only where the record
-shows that the kernel has it: the two limits next to `busy`, retransmitted bytes next to
-`bytes_sent`, and retransmitted segments next to `cwnd`.
+ss prints a count or a time only if it is above 0. An absent one counts as 0 if the file shows that
+kernel and ss have it, since another socket or another reading prints it. Whoever prints `busy` has
+both limits, whoever prints `bytes_sent` has retransmitted bytes, and all have `retrans`. A file
+without any `busy`, from a kernel before 4.10, has no limits: they are missing, not 0.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -32,7 +33,7 @@ from netstudy.formats.measured import (
     Quantity,
     Series,
 )
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 _TITLE: Final = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address.*")
@@ -69,13 +70,11 @@ _TIMES: Final = {
 _RETRANSMITTED: Final = "retransmitted_segments"
 _KEYS: Final = frozenset((*_WHOLE, *_TIMES, "retrans", "rtt", "minrtt", "cwnd"))
 """The fields that are read."""
-_ZERO_WITH: Final = {
-    "rwnd_limited_ms": "busy",
-    "sndbuf_limited_ms": "busy",
-    "bytes_retransmitted": "bytes_sent",
-    _RETRANSMITTED: "cwnd",
+_IMPLIED: Final = {
+    "busy_ms": ("rwnd_limited_ms", "sndbuf_limited_ms"),
+    "bytes_sent": ("bytes_retransmitted",),
 }
-"""Counter -> field in whose presence it is 0 if it is absent."""
+"""Counter -> counters that a kernel with this one has, too."""
 _RATES: Final = {"bytes_acked": "acked_mbps", "bytes_received": "received_mbps"}
 """Counter of bytes -> its rate between two readings."""
 
@@ -119,8 +118,8 @@ QUANTITIES: Final = (
         "busy time in which the socket's send buffer was the limit",
         "ms",
     ),
-    Quantity("srtt_us", "smoothed RTT", "us", "lower", 0, "the kernel's smoothed RTT (rtt)"),
-    Quantity("min_rtt_us", "minimum RTT", "us", "lower", 0, "the kernel's minimum RTT (minrtt)"),
+    Quantity("srtt_us", "smoothed RTT", "µs", "lower", 0, "the kernel's smoothed RTT (rtt)"),
+    Quantity("min_rtt_us", "minimum RTT", "µs", "lower", 0, "the kernel's minimum RTT (minrtt)"),
     Quantity("cwnd_segments", "cwnd", "", "neither", 0, "congestion window in segments of MSS"),
     Quantity(
         "acked_mbps",
@@ -163,19 +162,11 @@ class Ss:
     def read(self, data: bytes) -> HostReadings:
         """Counters of each connection and reading, and series of RTT and cwnd if there are times.
         Raises FormatError if a line or a value is not of ss, or the file has no TCP information."""
-        text = text_of(data)
         reader = _Reader()
-        lines = text.splitlines()
-        whole = len(lines) if text.endswith("\n") else len(lines) - 1
-        for number, line in enumerate(lines[:whole], 1):
+        notes: list[str] = []
+        for number, line in enumerate(whole_lines(text_of(data), notes), 1):
             reader.line(line, number)
         reader.flush()
-        notes = list(reader.notes)
-        if whole < len(lines):
-            notes.append(
-                f"line {len(lines)} is left out: it does not end, so that its last value may be "
-                "cut off."
-            )
         return _content(reader, notes)
 
 
@@ -194,7 +185,6 @@ class _Sample:
 class _Reader:
     readings: Readings = field(default_factory=Readings)
     samples: dict[str, list[_Sample]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     sockets: int = 0
     at_s: float | None = None
     part: str | None = None
@@ -205,7 +195,7 @@ class _Reader:
     def line(self, line: str, number: int) -> None:
         """Take the next line."""
         text = line.strip()
-        at_s = instant_s(line)
+        at_s = instant_s(line, f"line {number}")
         if at_s is not None:
             self.flush()
             self.readings.instant(at_s)
@@ -236,9 +226,10 @@ class _Reader:
         if not fields:
             return
         values = _counters(fields, self.where)
-        if any(self.readings.has(name, part) for name in values):
-            # The connection comes again without a time or a title before it.
+        if self.readings.has_part(part):
+            # The connection comes again without a time before it.
             self.readings.anew()
+        self.readings.of_part(part)
         for name, value in values.items():
             self.readings.put(name, value, part)
         if self.at_s is not None:
@@ -269,9 +260,6 @@ def _counters(fields: Mapping[str, str], where: str) -> dict[str, int]:
             found[name] = _part(_MS, fields[key], f"{where}, {key}")
     if "retrans" in fields:
         found[_RETRANSMITTED] = _part(_TOTAL, fields["retrans"], f"{where}, retrans")
-    for name, key in _ZERO_WITH.items():
-        if name not in found and key in fields:
-            found[name] = 0
     for name, value in found.items():
         if value > COUNTER_MAX:
             raise FormatError(f"{where}: {value} is not a value of {name}")
@@ -297,8 +285,17 @@ def _states(fields: Mapping[str, str], where: str) -> dict[str, float]:
     return found
 
 
+def _with_zeros(readings: Sequence[Counters]) -> tuple[Counters, ...]:
+    """The readings, with 0 for each counter that ss would have printed if it were more."""
+    known = dict.fromkeys(name for each in readings for name in each.values)
+    for name in (*known,):
+        known |= dict.fromkeys(_IMPLIED.get(name, ()))
+    zeros = {**dict.fromkeys(known, 0), _RETRANSMITTED: 0}
+    return tuple(replace(each, values={**zeros, **each.values}) for each in readings)
+
+
 def _content(reader: _Reader, notes: list[str]) -> HostReadings:
-    counters = reader.readings.counters()
+    counters = _with_zeros(reader.readings.counters())
     if reader.sockets and not counters:
         raise FormatError(
             "no socket has TCP information; make the file with ss -tin (-i prints it, -t takes TCP)"

@@ -39,6 +39,9 @@ _IDLE: Final = "idle"
 _SHARES_SLACK: Final = 1.0
 """How far the shares of a CPU may be from 100 % in total. Each is rounded to 0.01; where a CPU came
 or went in the interval, sysstat's mean over all CPUs adds up to 99.9 in its own test data."""
+_MOST: Final = {"%": 101.0, "Mbit/s": 1e7, "MB/s": 2e5, "1/s": 1e9}
+"""Unit -> a value that no host exceeds. Where a counter went back, sysstat prints a rate near 2^64
+or 2^32 by the interval (sysstat#259); a share may be 0.5 above 100 by rounding."""
 _STEP_S: Final = 1.0
 """sysstat prints whole seconds, so that two of its times may be off by one together."""
 
@@ -220,7 +223,7 @@ LEFT_OUT: Final = (
     "Memory, paging, interrupts, load averages, pressure, sensors and protocols other than TCP: no "
     "metric of a study is made of them.",
 )
-_PERCENT: Final = frozenset(found.name for found in QUANTITIES if found.unit == "%")
+_LIMITS: Final = {found.name: _MOST[found.unit] for found in QUANTITIES}
 
 
 @cache
@@ -302,7 +305,7 @@ class Records:
         found = self._cpu(row) if activity.sign == _IDLE else _measured(activity, row)
         part = self._values.setdefault(item, {})
         for name, value in found.items():
-            if value < 0 or not math.isfinite(value) or (name in _PERCENT and value > 101):
+            if not 0 <= value <= _LIMITS[name]:
                 self._odd[f"{name} outside of its range"] += 1
             elif end_s in part.setdefault(name, {}):
                 self._odd["a second value of the same interval"] += 1

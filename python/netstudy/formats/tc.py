@@ -14,10 +14,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from netstudy.formats import json_text
-from netstudy.formats.instants import first_line, instant_s, sections
+from netstudy.formats.instants import beginning, first_line, instant_s, sections
 from netstudy.formats.json_text import Object
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 _JSON: Final = re.compile(r'\s*\[\s*\{\s*"kind"\s*:\s*"\w+"\s*,\s*"handle"\s*:')
@@ -83,9 +83,8 @@ class Tc:
 
     def recognises(self, head: bytes) -> bool:
         """True if the file begins with a qdisc, as JSON or text."""
-        part = next(sections(head.decode(errors="replace")), None)
-        return part is not None and (
-            _JSON.match(part[2]) is not None
+        return (
+            _JSON.match(beginning(head)) is not None
             or _QDISC.fullmatch(first_line(head).strip()) is not None
         )
 
@@ -94,8 +93,7 @@ class Tc:
         statistics."""
         text = text_of(data)
         readings, notes = Readings(), list[str]()
-        first = next(sections(text), None)
-        if first is not None and first[2].lstrip().startswith("["):
+        if beginning(data).lstrip().startswith("["):
             _read_json(readings, text, notes)
         else:
             _read_text(readings, text, notes)
@@ -123,7 +121,7 @@ def _put(readings: Readings, name: str, value: int, part: str, where: str) -> No
 
 
 def _read_json(readings: Readings, text: str, notes: list[str]) -> None:
-    for at_s, _, part in sections(text):
+    for at_s, part in sections(text):
         if at_s is not None:
             readings.instant(at_s)
         for document in json_text.documents(part):
@@ -156,18 +154,12 @@ class _Block:
 
 
 def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
-    if not text.endswith("\n"):
-        cut = text.count("\n") + 1
-        text = text[: text.rfind("\n") + 1]
-        notes.append(
-            f"line {cut} is left out: it does not end, so that its last value may be cut off."
-        )
-    for block in _blocks(readings, text, notes):
+    for block in _blocks(readings, whole_lines(text, notes), notes):
         found = " ".join(block.lines)
         match = _SENT.search(found)
         if match is None:
             continue
-        if readings.has("qdisc_bytes", block.part):
+        if readings.has_part(block.part):
             readings.anew()
         for key, value in match.groupdict().items():
             _put(readings, _COUNTERS[key], int(value), block.part, block.where)
@@ -175,11 +167,11 @@ def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
             _put(readings, "qdisc_marks", int(marks[1]), block.part, block.where)
 
 
-def _blocks(readings: Readings, text: str, notes: list[str]) -> Iterator[_Block]:
+def _blocks(readings: Readings, lines: list[str], notes: list[str]) -> Iterator[_Block]:
     """Each qdisc; the times between them are given to the readings."""
     block: _Block | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        at_s = instant_s(line)
+    for number, line in enumerate(lines, 1):
+        at_s = instant_s(line, f"line {number}")
         match = _QDISC.fullmatch(line.strip())
         if (at_s is not None or match) and block is not None:
             yield block

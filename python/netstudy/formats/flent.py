@@ -76,7 +76,7 @@ _QUANTITIES: Final = (
         "ms",
         "lower",
         3,
-        "Round-trip times of ping or fping, one sample for each reply; also those of the idle "
+        "Round-trip times of ping or fping, one sample for each reply; also from the idle "
         "seconds before and after the load, as in Flent's own figures. Lost packets have no "
         "sample.",
     ),
@@ -197,8 +197,8 @@ class _Flent:
     left_out = (
         "Averages, sums and totals are left out, because Flent computes them from the other data "
         "sets; they only have to agree.",
-        "Statistics of queues (qdisc_stats) and of WiFi are left out, because their counters are "
-        "those of Flent's version of a parser; take tc -s -j before and after the test.",
+        "Statistics of queues (qdisc_stats) and of WiFi are left out, because they need the state "
+        "before the test; take tc -s -j before and after it.",
         "Interpolated values are left out where the file has raw ones.",
         "One-way delays and their variation (irtt) are left out, because they depend on two "
         "clocks.",
@@ -745,7 +745,7 @@ def _laws_of_rounds(file: _File, one: _DataSet) -> Iterator[Check]:
 def _laws_of_samples(one: _DataSet) -> Iterator[Check]:
     values = one.rows.values
     unit = _last_digits(values)
-    law = "the mean, minimum and maximum are those of the samples"
+    law = "the mean, minimum and maximum agree with the samples"
     for key, found, give in (
         ("MEAN_VALUE", values.mean(), unit.mean()),
         ("MIN_VALUE", values.min(), unit[values.argmin()]),
@@ -795,7 +795,7 @@ def _decimals(value: float) -> int:
 
 
 def _laws_of_computed(file: _File, sets: Sequence[_DataSet]) -> Iterator[Check]:
-    """Flent's own sums and averages are those of the data sets that are read."""
+    """Flent's own sums and averages agree with the data sets that are read."""
     for name in file.results:
         stem, _, how = name.rpartition(" ")
         if how not in ("sum", "avg"):

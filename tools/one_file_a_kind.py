@@ -54,6 +54,9 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
 a template, a key of the output, an ending of names."""
 KEYS_OF_OTHERS: Final = frozenset({"limit", *StudyFile.model_fields})
 """Keys of conclusions that are also keys elsewhere, so that the key does not tell a kind."""
+FORMATS: Final = "formats/"
+"""The layer that gives measurements of other programs the vocabulary's names. It stands below
+studies, so that it cannot use any part of a workload."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts must not contain words of a workload. The other layers (studies and verbs)
 contain examples."""
@@ -141,6 +144,7 @@ def breaches(package: Path = PACKAGE, every: Iterable[Known] | None = None) -> l
         for path in package.rglob("*.py")
         if names.folder not in path.relative_to(package).parts
         and (relative := path.relative_to(package).as_posix()) not in (*CONTRACTS, *names.also)
+        and not relative.startswith(FORMATS)
         for line, what in _of_file(path.read_text(), relative, names)
     )
 

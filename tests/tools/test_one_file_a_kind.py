@@ -99,6 +99,11 @@ def test_files_of_workloads_and_contracts_may_name_them(tmp_path: Path, path: st
     assert found(tmp_path, "from netstudy.wire import Incast\n", path) == []
 
 
+def test_formats_of_files_may_use_the_names_of_metrics(tmp_path: Path) -> None:
+    assert found(tmp_path, "NAME = 'goodput_get_mbps'\n", "formats/other.py") == []
+    assert found(tmp_path, "NAME = 'goodput_get_mbps'\n", "plan/other.py") != []
+
+
 def test_a_breach_is_printed_and_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "report").mkdir()
     (tmp_path / "report/tables.py").write_text("wire.Incast\n")

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
-from netstudy.formats import flent, hdr_log, iperf3, netperf, ping
+from netstudy.formats import flent, hdr_log, iperf3, netperf, ping, wrk
 from netstudy.formats.measured import Content, Format, FormatError
 from netstudy.formats.of_hosts import OF_HOSTS
 from netstudy.formats.plain_text import plain
@@ -26,6 +26,7 @@ FORMATS: Final[tuple[Format, ...]] = (
     iperf3.FORMAT,
     netperf.FORMAT,
     ping.FORMAT,
+    wrk.FORMAT,
     *OF_HOSTS,
 )
 """The formats that come with netstudy."""

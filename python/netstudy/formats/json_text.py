@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,6 +24,8 @@ _NOT_FINITE: Final = re.compile(
     r'"[^"\\]*(?:\\.[^"\\]*)*"|[+-]?\b(?:nan(?:\([^)]*\))?|inf(?:inity)?\b)',
     re.IGNORECASE | re.DOTALL,
 )
+_MOST_EXACT: Final = 1e300
+"""A whole number beyond this is no measurement, and may not fit a floating-point number."""
 _GAP: Final = re.compile(r"[\s\x00]*")
 _DECIMAL_COMMA: Final = re.compile(r"\d,\s*$")
 
@@ -47,19 +49,15 @@ def documents(text: str) -> list[Any]:
 
     Raises FormatError if there is none, or if one of them is not JSON, with its line.
     """
-    strict = _without_special_numbers(text)
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_object, parse_constant=_Constants(strict.numbers).next
-    )
-    found = []
-    at = _end_of_gap(strict.text, 0)
-    while at < len(strict.text):
-        value, at = _decoded(decoder, strict.text, at)
-        found.append(value)
-        at = _end_of_gap(strict.text, at)
-    if not found:
-        raise FormatError("the file is empty")
-    return found
+    try:
+        return _documents(text, NotFinite)
+    except FormatError:
+        numbers: list[str] = []
+        strict = _without_special_numbers(text, numbers)
+        if not numbers:
+            raise
+    texts = iter(numbers)
+    return _documents(strict, lambda constant: NotFinite(next(texts, constant)))
 
 
 def document(text: str) -> Any:
@@ -109,19 +107,11 @@ def number(of: Object, key: str, path: str, notes: list[str] | None = None) -> f
     value = of.get(key)
     if value is None:
         return None
-    if isinstance(value, NotFinite):
-        _left_out(value.text, joined(path, key), notes)
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FormatError(f"{joined(path, key)}: {_kind(value)} stands here, a number is expected")
-    try:
-        found = float(value)
-    except OverflowError:
-        found = math.inf
-    if not math.isfinite(found):
-        _left_out("too large", joined(path, key), notes)
-        return None
-    return found
+    if type(value) is float and math.isfinite(value):
+        return value
+    if type(value) is int and abs(value) < _MOST_EXACT:
+        return float(value)
+    return _other_number(value, joined(path, key), notes)
 
 
 def whole(of: Object, key: str, path: str) -> int | None:
@@ -160,9 +150,13 @@ def joined(path: str, key: str) -> str:
     return f"{path}.{key}" if path else key
 
 
-def _left_out(text: str, path: str, notes: list[str] | None) -> None:
+def _other_number(value: Any, path: str, notes: list[str] | None) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float | NotFinite):
+        raise FormatError(f"{path}: {_kind(value)} stands here, a number is expected")
     if notes is not None:
+        text = value.text if isinstance(value, NotFinite) else "too large"
         notes.append(f"{path} is left out: its value is {text}, which is not a finite number.")
+    return None
 
 
 def _kind(value: Any) -> str:
@@ -174,29 +168,22 @@ def _kind(value: Any) -> str:
     return kinds.get(type(value), "nothing" if value is None else "a number")
 
 
-@dataclass(frozen=True)
-class _Strict:
-    text: str
-    """The text with NaN for each number that is not finite; the parser knows this name."""
-    numbers: Sequence[str]
-    """These numbers, as the text had them."""
+def _documents(text: str, constant: Callable[[str], NotFinite]) -> list[Any]:
+    decoder = json.JSONDecoder(object_pairs_hook=_object, parse_constant=constant)
+    found = []
+    at = _end_of_gap(text, 0)
+    while at < len(text):
+        value, at = _decoded(decoder, text, at)
+        found.append(value)
+        at = _end_of_gap(text, at)
+    if not found:
+        raise FormatError("the file is empty")
+    return found
 
 
-class _Constants:
-    """Gives the parser the numbers that are not finite, in the order of the text."""
-
-    def __init__(self, numbers: Sequence[str]) -> None:
-        self._numbers = iter(numbers)
-
-    def next(self, _: str) -> NotFinite:
-        return NotFinite(next(self._numbers, "nan"))
-
-
-def _without_special_numbers(text: str) -> _Strict:
-    lower = text.lower()
-    if "nan" not in lower and "inf" not in lower:
-        return _Strict(text, ())
-    numbers: list[str] = []
+def _without_special_numbers(text: str, numbers: list[str]) -> str:
+    """The text with NaN, which the parser knows, for each number that is not finite. These numbers
+    are added to `numbers` as the text has them."""
 
     def replaced(match: re.Match[str]) -> str:
         found = match.group()
@@ -206,7 +193,7 @@ def _without_special_numbers(text: str) -> _Strict:
         # Of the same length, so that messages name places of the file.
         return "NaN".ljust(len(found))
 
-    return _Strict(_NOT_FINITE.sub(replaced, text), numbers)
+    return _NOT_FINITE.sub(replaced, text)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from netstudy.formats.measured import Floats, FormatError, Measurement, Quantity
 from netstudy.formats.plain_text import text_of
 
 _WAYS: Final[tuple[Way, Way]] = ("put", "get")
+_OTHER_END: Final[dict[End, End]] = {"sender": "receiver", "receiver": "sender"}
 _IS_JSON: Final = re.compile(rb'\s*\{(?:\s*"event":\s*"error"|.*"version":\s*"iperf 3)', re.DOTALL)
 
 _QUANTITIES: Final = (
@@ -83,21 +84,14 @@ _QUANTITIES: Final = (
         "segments sent again in an interval; only in series",
     ),
     Quantity(
-        "srtt_us_mean",
-        "smoothed round-trip time",
-        "µs",
-        "lower",
-        0,
-        "mean of the sender's smoothed round-trip times (tcpi_rtt), one sample for each interval "
-        "and stream, weighted by the interval; iperf3's own mean_rtt includes the omitted seconds",
-    ),
-    Quantity(
         "srtt_us",
         "smoothed round-trip time",
         "µs",
         "lower",
         0,
-        "the sender's smoothed round-trip time at the end of an interval; only in series",
+        "the sender's smoothed round-trip time (tcpi_rtt) at the end of each interval; the mean is "
+        "over all intervals and streams, weighted by the interval; unlike iperf3's own mean_rtt "
+        "it is without the omitted seconds",
     ),
     Quantity(
         "cwnd_bytes",
@@ -105,16 +99,7 @@ _QUANTITIES: Final = (
         "bytes",
         "neither",
         0,
-        "the sender's congestion window at the end of an interval; only in series",
-    ),
-    Quantity(
-        "cwnd_bytes_mean",
-        "congestion window",
-        "bytes",
-        "neither",
-        0,
-        "mean of the sender's congestion windows, one sample for each interval and stream, "
-        "weighted by the interval",
+        "the sender's congestion window at the end of each interval; the mean is as for srtt_us",
     ),
     Quantity(
         "udp_loss_pct",
@@ -357,9 +342,9 @@ def _window(report: Report, omitted: float) -> tuple[float, float] | None:
 
 def _series(report: Report, omitted: float) -> Iterator[Series]:
     both = len(_ways(report)) == 2
-    ends: tuple[End, End] = ("sender", "receiver")
     for way in _WAYS:
-        for end in ends:
+        own = own_end(report.role, way)
+        for end in (own, _OTHER_END[own]):
             rows = _measured(report, way, end)
             streams = of_streams(rows)
             of_whole = rows if len(streams) < 2 else []
@@ -410,7 +395,7 @@ def _floats(values: Sequence[float | None]) -> Floats:
 def _notes(report: Report, omitted: float, values: dict[str, float]) -> Iterator[str]:
     yield from report.notes
     if omitted:
-        yield f"The first {omitted:.3g} s are left out, as iperf3 was asked to (-O)."
+        yield f"The first {omitted:.3g} s of the test are left out: they were omitted (-O)."
     if "goodput_mbps" not in values and report.role == "client":
         yield "The goodput is missing: the file has no count of the bytes that were received."
     if len(_ways(report)) == 2 and report.protocol == "UDP":

@@ -18,6 +18,7 @@ from netstudy.formats.iperf3.report import (
     Role,
     Row,
     Way,
+    is_end_of_a_server,
     own_end,
 )
 from netstudy.formats.iperf3.text_reports import text_reports
@@ -49,7 +50,14 @@ def json_reports(text: str) -> list[Report]:
             _take_event(tests, document, path)
         elif not (tests and _is_the_same(tests[-1], document)):
             tests.append({**document, "path": path})
-    return [_report(test, test["path"]) for test in tests]
+    return [_report(test, test["path"]) for test in tests if not _ends_a_server(test)]
+
+
+def _ends_a_server(test: Object) -> bool:
+    """True of the document of a server that was stopped while it waited for a test."""
+    error, start = test.get("error"), test.get("start")
+    waits = isinstance(start, dict) and "accepted_connection" not in start
+    return isinstance(error, str) and is_end_of_a_server(error) and waits
 
 
 def _take_event(tests: list[dict[str, Any]], document: Object, path: str) -> None:

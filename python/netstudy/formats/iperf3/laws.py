@@ -1,6 +1,6 @@
 """The laws that a test of iperf3 is held against.
 
-The counts of JSON are exact; those of text were rounded to the digits printed. Beyond these, iperf3
+The counts of JSON are exact; counts in text are rounded to the digits printed. Beyond these, iperf3
 has slack of its own, which the constants below bound.
 """
 
@@ -38,7 +38,7 @@ class _Side:
 
     @property
     def words(self) -> str:
-        return f"the {self.end} {_NAMES[self.way]}" if self.both else f"the {self.end}"
+        return f"the {self.end} of the way {_NAMES[self.way]}" if self.both else f"the {self.end}"
 
     @property
     def both(self) -> bool:

@@ -86,13 +86,18 @@ def own_end(role: Role, way: Way) -> End:
     return "sender" if (role == "client") == (way == "put") else "receiver"
 
 
+def is_end_of_a_server(error: str) -> bool:
+    """True of the last words of a server that was stopped; after a test they are not one more."""
+    return error.endswith("the server has terminated")
+
+
 def pick(rows: Iterable[Row], way: Way, end: End) -> list[Row]:
     """The rows of one way that one end counted."""
     return [row for row in rows if row.way == way and row.end == end]
 
 
 def of_all(rows: Sequence[Row]) -> list[Row]:
-    """The rows that count all streams of a way: those of the only stream if there is one."""
+    """The rows that count all streams of a way; if it has one stream, the rows of this stream."""
     streams = {row.stream for row in rows}
     wanted = WHOLE if WHOLE in streams or len(streams) != 1 else next(iter(streams))
     return [row for row in rows if row.stream == wanted]

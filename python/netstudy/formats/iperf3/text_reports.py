@@ -14,7 +14,15 @@ from dataclasses import replace
 from typing import Any, Final, Literal
 
 from netstudy.formats.clock import mail_s
-from netstudy.formats.iperf3.report import WHOLE, Report, Role, Row, Way, own_end
+from netstudy.formats.iperf3.report import (
+    WHOLE,
+    Report,
+    Role,
+    Row,
+    Way,
+    is_end_of_a_server,
+    own_end,
+)
 from netstudy.formats.measured import FormatError
 from netstudy.formats.numbers import decimal, half_a_digit, is_finite, whole
 
@@ -46,13 +54,13 @@ _STARTING: Final = re.compile(
     r"Starting Test: protocol: (?P<protocol>\w+), (?P<streams>[0-9]+) streams, "
     r"(?P<block>[0-9]+) byte blocks, omitting (?P<omit>[0-9]+) seconds"
 )
-_ERROR: Final = re.compile(r"iperf3: (?P<error>(?:error|interrupt) - .*)")
+_ERROR: Final = re.compile(r"iperf3: (?:error - )?(?P<error>.*)")
 
 Mode = Literal["forward", "reverse", "bidirectional"]
 
 
 def looks_like_text(head: str) -> bool:
-    """True if lines at the beginning of a file are those of iperf3's text."""
+    """True if a file begins with lines of iperf3's text."""
     lines = head.splitlines()
     if any(_HEADER.search(line) and _is_of_iperf3(lines, at) for at, line in enumerate(lines)):
         return True
@@ -73,7 +81,7 @@ def text_reports(
     role: Role = "client",
     mode: Mode = "forward",
 ) -> list[Report]:
-    """The tests of a file. `role` and `mode` are those of a text that has no banner with them.
+    """The tests of a file. `role` and `mode` are for a text without a banner that names them.
     Raises FormatError, with the line."""
     reader = _Reader(role, mode)
     for index, line in enumerate(text.splitlines()):
@@ -160,6 +168,8 @@ class _Reader:
         return not is_part and report.role == "server" and bool(report.intervals or report.totals)
 
     def _failed(self, error: str) -> None:
+        if is_end_of_a_server(error) and (self.report is None or self.report.totals):
+            return
         if self.report is None or self.report.totals:
             self.reports.append(self._new(self.role))
         self._current().error = error
@@ -184,7 +194,7 @@ class _Reader:
         report = self._current()
         if report.intervals:
             self.in_totals = True
-        sends = "Retr" in line or "Total Datagrams" in line
+        sends = "Retr" in line or " Total Datagrams" in line
         if "Datagrams" in line:
             report.protocol = "UDP"
         if "[Role]" in line:
@@ -205,8 +215,8 @@ class _Reader:
 
     def _rows(self, match: re.Match[str], where: str, report: Report) -> Iterator[Row]:
         counts, mark = self._counts(match["rest"], where, report)
-        row = _measured(match, where, report, self._way(match, report, where))
-        row = replace(row, omitted=mark == "(omitted)", **counts)
+        counts["omitted"] = mark == "(omitted)"
+        row = _measured(match, where, report, self._way(match, report, where), counts)
         if not self.in_totals:
             if mark in ("sender", "receiver"):
                 raise FormatError(f"{where}: a row of totals comes before the totals' header")
@@ -263,7 +273,9 @@ def _of_receiver(row: Row) -> Row:
     return replace(row, end="receiver", retransmissions=None, cwnd_bytes=None)
 
 
-def _measured(match: re.Match[str], where: str, report: Report, way: Way) -> Row:
+def _measured(
+    match: re.Match[str], where: str, report: Report, way: Way, counts: dict[str, Any]
+) -> Row:
     start, end = decimal(match["start"], where), decimal(match["end"], where)
     if end < start:
         raise FormatError(f"{where}: an interval ends before it starts")
@@ -283,6 +295,7 @@ def _measured(match: re.Match[str], where: str, report: Report, way: Way) -> Row
         bytes_half=0.0 if moved is None else half_a_digit(match["moved"]) * size,
         rate_half=0.0 if rate is None else half_a_digit(match["rate"]) * rate_size,
         time_half=half_a_digit(match["end"]),
+        **counts,
     )
 
 

@@ -13,7 +13,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Final
 
-from netstudy.formats import flent, hdr_log, iperf3, netperf, ping, wrk
+from netstudy.formats import flent, hdr_log, hdr_percentiles, iperf3, netperf, ping, wrk
 from netstudy.formats.measured import Content, Format, FormatError
 from netstudy.formats.of_hosts import OF_HOSTS
 from netstudy.formats.plain_text import plain
@@ -23,6 +23,7 @@ HEAD_BYTES: Final = 65_536
 FORMATS: Final[tuple[Format, ...]] = (
     flent.FORMAT,
     hdr_log.FORMAT,
+    hdr_percentiles.FORMAT,
     iperf3.FORMAT,
     netperf.FORMAT,
     ping.FORMAT,

@@ -76,7 +76,7 @@ _QUANTITIES: Final = (
         "ms",
         "lower",
         3,
-        "Round-trip times of ping or fping, one sample for each reply; also those of the idle "
+        "Round-trip times of ping or fping, one sample for each reply; also from the idle "
         "seconds before and after the load, as in Flent's own figures. Lost packets have no "
         "sample.",
     ),
@@ -197,8 +197,8 @@ class _Flent:
     left_out = (
         "Averages, sums and totals are left out, because Flent computes them from the other data "
         "sets; they only have to agree.",
-        "Statistics of queues (qdisc_stats) and of WiFi are left out, because their counters are "
-        "those of Flent's version of a parser; take tc -s -j before and after the test.",
+        "Statistics of queues (qdisc_stats) and of WiFi are left out, because they need the state "
+        "before the test; take tc -s -j before and after it.",
         "Interpolated values are left out where the file has raw ones.",
         "One-way delays and their variation (irtt) are left out, because they depend on two "
         "clocks.",
@@ -266,10 +266,11 @@ def _data_sets(file: _File) -> Iterator[_DataSet]:
         if _is_computed(name, meta) or name.startswith("qdisc_stats"):
             continue
         items = json_text.objects(file.raw, name, "raw_values")
-        if found := _data_set(file, name, meta, items):
-            yield found
-        elif (not items and name in file.results) or any("val" in item for item in items):
+        kind = _kind(name, items)
+        if kind is None:
             unknown.append(name)
+        elif found := _data_set(file, name, kind, meta, items):
+            yield found
     if unknown:
         names = ", ".join(f'"{name}"' for name in unknown[:5])
         more = f" and {len(unknown) - 5} more" if len(unknown) > 5 else ""
@@ -288,11 +289,12 @@ def _is_computed(name: str, meta: json_text.Object) -> bool:
 
 
 def _data_set(
-    file: _File, name: str, meta: json_text.Object, items: Sequence[json_text.Object]
+    file: _File,
+    name: str,
+    kind: Kind,
+    meta: json_text.Object,
+    items: Sequence[json_text.Object],
 ) -> _DataSet | None:
-    kind = _kind(name, items)
-    if kind is None:
-        return None
     change = _change(name, kind, meta)
     key = "load" if kind == "cpu" else "val"
     rows = _raw_rows(file, name, key, items, change)
@@ -699,13 +701,14 @@ def _unreported(rows: _Rows) -> float:
 
 
 def _mean_of_test(one: _DataSet, mbit: float, covered: float, give: float) -> Check:
-    """The rate of the whole test is that of the intervals; an upload's also counts the time until
-    the last byte is acknowledged."""
+    """The rate of the whole test is that of the intervals. The test may end with an interval that
+    is not reported; an upload ends when the last byte is acknowledged."""
     mean, half = one.figure("MEAN_VALUE"), 0.005
     assert mean is not None, "the caller looked"
     factor = _factor(one)
     most = (mbit + give + _unreported(one.rows)) / covered
-    quiet = _QUIET_END_S if one.kind == "upload" else 0.0
+    assert one.rows.lengths_s is not None, "the caller looked"
+    quiet = _QUIET_END_S if one.kind == "upload" else float(one.rows.lengths_s.max())
     least = (mbit - give) / (covered + quiet)
     holds = least - half * factor <= mean * factor <= most + half * factor
     return Check(
@@ -738,14 +741,15 @@ def _laws_of_rounds(file: _File, one: _DataSet) -> Iterator[Check]:
         "the mean is that of the intervals",
         (f'"{one.name}": the intervals have (ms)', 1e3 * covered / rounds),
         ("the file says", mean),
-        mean * (give + 0.005 / rate),
+        # The rate has two decimals, and the end of the test is in no interval.
+        mean * (give + 0.005 / rate + max(length - covered, 0.0) / length),
     )
 
 
 def _laws_of_samples(one: _DataSet) -> Iterator[Check]:
     values = one.rows.values
     unit = _last_digits(values)
-    law = "the mean, minimum and maximum are those of the samples"
+    law = "the mean, minimum and maximum agree with the samples"
     for key, found, give in (
         ("MEAN_VALUE", values.mean(), unit.mean()),
         ("MIN_VALUE", values.min(), unit[values.argmin()]),
@@ -795,7 +799,7 @@ def _decimals(value: float) -> int:
 
 
 def _laws_of_computed(file: _File, sets: Sequence[_DataSet]) -> Iterator[Check]:
-    """Flent's own sums and averages are those of the data sets that are read."""
+    """Flent's own sums and averages agree with the data sets that are read."""
     for name in file.results:
         stem, _, how = name.rpartition(" ")
         if how not in ("sum", "avg"):

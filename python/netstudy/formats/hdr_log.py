@@ -324,7 +324,7 @@ def _unpacked(data: bytes) -> bytes:
 
 
 def _of_package(code: str, unpacked: bytes) -> _Counts:
-    """Decodes V2 by the package, once the fields are known to be those that it can take."""
+    """Decodes V2 by the package, after a check of the fields, on which it would fail."""
     from hdrh.histogram import HdrHistogram  # it is slow to import
 
     _, _, offset, digits, lowest, highest, ratio = struct.unpack_from(">IIIIQQd", unpacked)

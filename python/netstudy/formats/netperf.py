@@ -140,7 +140,7 @@ _QUANTITIES: Final = (
     *_latencies(
         "netperf_latency_us",
         "latency of a transaction",
-        "Of a request/response test's round trips. Percentiles are those of netperf's histogram.",
+        "Of a request/response test's round trips. Percentiles come from netperf's histogram.",
     ),
     Quantity(
         "netperf_latency_us",
@@ -457,7 +457,7 @@ def _settings(section: _Section) -> dict[str, str]:
         ("request_bytes", "REQUEST_SIZE"),
         ("response_bytes", "RESPONSE_SIZE"),
         ("length_s", "ELAPSED_TIME"),
-        ("iterations", "CONFIDENCE_ITERATION"),
+        ("confidence_iterations", "CONFIDENCE_ITERATION"),
     ):
         if (text := section.values.get(key)) and not text.startswith("-"):
             found[setting] = text
@@ -546,7 +546,7 @@ def _check_of_bytes(section: _Section, rate: float, unit: str) -> Iterator[Check
     moved = [_figure(section, f"LOCAL_BYTES_{key}") for key in ("SENT", "RECVD")]
     known = [value for value in moved if value]
     runs = _figure(section, "CONFIDENCE_ITERATION") or 1.0
-    # With several iterations, the rate is their mean and the bytes are those of the last one.
+    # With several iterations, the rate is their mean, and the bytes are the last one's.
     if not elapsed or len(known) != 1 or runs > 1:
         return
     factor = _MBPS[unit] * 1e6

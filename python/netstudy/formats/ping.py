@@ -387,7 +387,7 @@ def _checks_of_replies(summary: _Summary, replies: Sequence[_Reply]) -> Iterator
 
 
 def _checks_of_times(said: Sequence[str], texts: Sequence[str]) -> Iterator[Check]:
-    """Times of the summary are those of the replies, with duplicates, which iputils averages too.
+    """Times of the summary agree with the replies; iputils averages duplicates too.
 
     iputils keeps microseconds and prints three significant digits of each reply; older versions cut
     them off instead of rounding.

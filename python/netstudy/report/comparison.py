@@ -11,6 +11,7 @@ from netstudy.analysis.comparison import CellPair, Difference, Setting
 from netstudy.documents.problems import listed
 from netstudy.report.appendix import UNSET, setting_text
 from netstudy.report.cellrefs import count, metric_number, treatment_text
+from netstudy.report.folder_verdicts import verdicts_data
 from netstudy.report.numbers import SMALLEST, level_text, scale_of
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -27,6 +28,7 @@ from netstudy.report.tables import (
 if TYPE_CHECKING:
     from netstudy.analysis.cells import CellRow
     from netstudy.analysis.comparison import Apart, FolderComparison
+    from netstudy.analysis.folder_verdicts import FolderVerdicts
     from netstudy.analysis.intervals import Estimate, Interval
     from netstudy.analysis.metrics import Metric
     from netstudy.store import Folder
@@ -280,9 +282,16 @@ def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
     return list({id(row): row for row in rows}.values())
 
 
-def as_data(a: Side, b: Side, found: FolderComparison) -> dict[str, Any]:
+def comparison_tables(a: Side, b: Side, found: FolderComparison) -> tuple[Table, ...]:
+    """The tables of the two folders, of the settings that differ, and of each metric."""
+    settings = [settings_table(found.settings)] if found.settings else []
+    return (sides_table(a, b), *settings, *metric_tables(found))
+
+
+def as_data(a: Side, b: Side, found: FolderComparison, verdicts: FolderVerdicts) -> dict[str, Any]:
     """The whole comparison as data for programs."""
     return {
+        "verdicts": verdicts_data(verdicts),
         "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
         "b": {"folder": b.folder, "testbed": b.testbed, **b.facts},
         "matched_by": list(found.matched_by),

@@ -276,8 +276,8 @@ def _refuse_mixed(
     own_b = listed([one.factor for one in apart if len(one.b) > 1]) or "its test cases"
     shared = f"both vary {listed(list(matched_by))}" if matched_by else "no factor is in both"
     raise StudyError(
-        f"the cells cannot be matched one by one: {shared}; only A varies {own_a}, only B varies "
-        f"{own_b}. Compare folders with the same factors, "
+        f"the cells cannot be matched one by one: {shared}; only BASE varies {own_a}, only NEW "
+        f"varies {own_b}. Compare folders with the same factors, "
         "or run one study again with its extra factor held at one level (--only FACTOR=LEVEL)"
     )
 

@@ -15,12 +15,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from netstudy.analysis.comparison import Difference, FolderComparison, comparison
+from netstudy.analysis.folder_verdicts import BASE, NEW
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.study_result import analyse
 from netstudy.analysis.testbed import TestbedResult
 from netstudy.cli import invoke
 from netstudy.errors import StudyError, exit_code
-from netstudy.report.comparison import bands_table, broken, sentences, side_of
+from netstudy.report.comparison import OF_BASE, bands_table, broken, sentences, side_of
 from netstudy.report.markdown import pipe_table, replace_between, text
 from netstudy.report.refs import Name, say
 from netstudy.report.tables import Group, Table
@@ -50,7 +51,7 @@ ORDER = (
     "latency-under-load",
 )
 TESTBEDS = ("sim", "netns")
-"""The two testbeds that are compared: A and B."""
+"""The two testbeds that are compared: BASE and NEW."""
 
 
 def studies() -> list[Study]:
@@ -113,7 +114,7 @@ def seeds_table(found: FolderComparison) -> Table:
         for metric in found.metrics
         if any(one.a and one.b for one in _of(found, metric))
     )
-    heads = ("metric", "largest difference of a seed", "% of A", "band")
+    heads = ("metric", "largest difference of a seed", OF_BASE, "band")
     return Table("seeds", say("Single seeds"), tuple(map(Group, heads)), rows)
 
 
@@ -122,7 +123,7 @@ def _of(found: FolderComparison, metric: Metric) -> list[Difference]:
 
 
 def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, float | None]:
-    """Largest difference between two runs with the same seed: absolute, and in percent of A."""
+    """Largest difference between two runs with the same seed: absolute, and in percent of BASE."""
     both = list(_of_seeds(found, metric))
     distances = [abs(b - a) for a, b in both]
     shares = [100 * abs(b - a) / abs(a) for a, b in both if a]
@@ -130,7 +131,7 @@ def _farthest(found: FolderComparison, metric: Metric) -> tuple[float | None, fl
 
 
 def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, float]]:
-    """The values of a metric in A and B, for each cell and replicate that both have."""
+    """The values of a metric in BASE and NEW, for each cell and replicate that both have."""
     for pair in found.pairs:
         of_b = {run.replicate: metric.reading.of_run(run) for run in pair.b.runs}
         for run in pair.a.runs:
@@ -140,9 +141,9 @@ def _of_seeds(found: FolderComparison, metric: Metric) -> Iterator[tuple[float, 
 
 
 def _made_on(folders: Sequence[Folder]) -> str:
-    """A sentence with the testbed, engine and kernel of A and of B."""
+    """A sentence with the testbed, engine and kernel of BASE and of NEW."""
     parts = []
-    for name, folder in zip("AB", folders, strict=True):
+    for name, folder in zip((BASE, NEW), folders, strict=True):
         side = side_of(folder)
         made = f"engine {side.facts.get('engine', 'unknown')}, {side.facts.get('kernel', '')}"
         parts.append(f"{name} is `{side.testbed}` ({made})")
@@ -151,8 +152,8 @@ def _made_on(folders: Sequence[Folder]) -> str:
 
 def _lines(found: FolderComparison, testbed: TestbedResult) -> Iterator[str]:
     yield from (text(sentence) for sentence in (*sentences(found), *broken(found)))
-    yield from (f"B: {text(limit_sentence(limit))}" for limit in testbed.exceeded)
-    yield from (f"B: {text(check_sentence(check))}" for check in testbed.disagreeing)
+    yield from (f"NEW: {text(limit_sentence(limit))}" for limit in testbed.exceeded)
+    yield from (f"NEW: {text(check_sentence(check))}" for check in testbed.disagreeing)
 
 
 def _make(results: Path, *, is_run: bool) -> None:

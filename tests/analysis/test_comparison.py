@@ -168,7 +168,9 @@ def test_a_factor_that_each_holds_at_its_own_level_does_not_part_them() -> None:
 def test_folders_that_each_vary_a_factor_of_their_own_are_refused() -> None:
     a = table([({"servers": 1, "tcp": tcp}, [[1.0]]) for tcp in ("cubic", "reno")])
     b = table([({"servers": 1, "mtu": mtu}, [[1.0]]) for mtu in (1500, 9000)])
-    with pytest.raises(StudyError, match="both vary servers; only A varies tcp, only B varies mtu"):
+    with pytest.raises(
+        StudyError, match="both vary servers; only BASE varies tcp, only NEW varies mtu"
+    ):
         comparison(a, b, NO_BANDS)
     held = table([({"servers": 1, "mtu": 9000}, [[1.0]])])
     assert len(comparison(a, held, NO_BANDS).pairs) == 2

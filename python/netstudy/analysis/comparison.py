@@ -173,7 +173,9 @@ def comparison(a: CellTable, b: CellTable, bands: Bands) -> FolderComparison:
     _refuse_mixed(of_a, of_b, matched_by, apart)
     # Two folders may define a metric of the same name differently, so each folder's own definition
     # is used.
-    compared = [(m, _own(m, a), _own(m, b), by_metric.get(m, bands.other)) for m in metrics]
+    compared = [
+        (m, own_metric(m, a), own_metric(m, b), by_metric.get(m, bands.other)) for m in metrics
+    ]
     pairs = tuple(
         CellPair(
             _treatment(left, right, shared, matched_by),
@@ -209,17 +211,17 @@ def _by_metric(
 ) -> dict[Metric, Band]:
     found: dict[Metric, Band] = {}
     for name, band in named.items():
-        metric = _metric_of(name, among)
+        metric = metric_of(name, among)
         if metric is None:
             raise StudyError(f"neither run gives {name}, but a band is given for this metric")
         if metric in found:
-            other = next(one for one in named if _metric_of(one, among) == metric)
+            other = next(one for one in named if metric_of(one, among) == metric)
             raise StudyError(f"{other} and {name} are one metric: give it one band")
         found[metric] = band
     return found
 
 
-def _metric_of(name: MetricName | str, among: Sequence[Metric]) -> Metric | None:
+def metric_of(name: MetricName | str, among: Sequence[Metric]) -> Metric | None:
     """The metric with this name, or the metric whose figure has this name."""
     drawn = figure_named(str(name), among)
     return metric_named(name, among) if drawn is None and isinstance(name, MetricName) else drawn
@@ -274,8 +276,8 @@ def _refuse_mixed(
     own_b = listed([one.factor for one in apart if len(one.b) > 1]) or "its test cases"
     shared = f"both vary {listed(list(matched_by))}" if matched_by else "no factor is in both"
     raise StudyError(
-        f"the cells cannot be matched one by one: {shared}; only A varies {own_a}, only B varies "
-        f"{own_b}. Compare folders with the same factors, "
+        f"the cells cannot be matched one by one: {shared}; only BASE varies {own_a}, only NEW "
+        f"varies {own_b}. Compare folders with the same factors, "
         "or run one study again with its extra factor held at one level (--only FACTOR=LEVEL)"
     )
 
@@ -289,7 +291,7 @@ def _treatment(
     }
 
 
-def _own(metric: Metric, table: CellTable) -> Metric | None:
+def own_metric(metric: Metric, table: CellTable) -> Metric | None:
     """A folder's own metric of that name; None if its runs have no such metric.
 
     Two folders may compute a metric differently: values of a table have no samples, and workloads

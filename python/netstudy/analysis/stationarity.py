@@ -15,7 +15,7 @@ Both need a phase with a time. Transfers and iterations of a given size are meas
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -41,6 +41,10 @@ ALPHA: Final = 0.01
 cells."""
 USUAL_NOISE_PCT: Final = 2.0
 """The noise band if the study declares none."""
+
+
+CellMetric = tuple["CellRow", Metric]
+"""A cell, and a metric as the cell's own folder defines it."""
 
 
 @dataclass(frozen=True)
@@ -78,17 +82,19 @@ def unsettled_metrics(
             yield UnsettledMetric(metric, cells)
 
 
-def too_short(
-    a: CellRow | None, b: CellRow | None, metric: Metric, margin: float | None
-) -> Unsettled | None:
-    """The cell that needs the longer phase, if a phase is too short to tell two cells apart: means
-    of parts of the phase are as high in one as in the other. `margin`: the noise band, a ratio."""
-    cells = [cell for cell in (a, b) if cell is not None]
-    found = [unsettled(cell, metric, None if margin is None else 100 * margin) for cell in cells]
+def too_short(readings: Sequence[CellMetric], margin: float | None) -> Unsettled | None:
+    """The cell that needs the longer phase, if a phase is too short to tell cells apart: means of
+    parts of the phase are as high in one as in the other. `margin`: the noise band, a ratio."""
+    margin_pct = None if margin is None else 100 * margin
+    found = [unsettled(cell, metric, margin_pct) for cell, metric in readings]
     short = [one for one in found if one is not None]
     if not short:
         return None
-    settled = [cell.value(metric) for cell, one in zip(cells, found, strict=True) if one is None]
+    settled = [
+        cell.value(metric)
+        for (cell, metric), one in zip(readings, found, strict=True)
+        if one is None
+    ]
     lows = [*(one.low for one in short), *(value for value in settled if value is not None)]
     highs = [*(one.high for one in short), *(value for value in settled if value is not None)]
     return max(short, key=lambda one: one.needed_s) if max(lows) <= min(highs) else None

@@ -34,7 +34,7 @@ from netstudy.analysis.metrics import Metric
 from netstudy.analysis.order_statistics import Lacking
 from netstudy.analysis.ratio import fieller, holm, p_different, p_same, welch_df
 from netstudy.analysis.samples import Floats
-from netstudy.analysis.stationarity import Unsettled, too_short
+from netstudy.analysis.stationarity import CellMetric, Unsettled, too_short
 from netstudy.wire import Level
 
 if TYPE_CHECKING:
@@ -184,6 +184,18 @@ class Pair:
     base: CellRow | None
 
 
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """One metric of two cells, for one verdict."""
+
+    metric: Metric
+    a: CellMetric | None
+    """None: the cell is missing, or its runs do not have the metric."""
+    base: CellMetric | None
+    x: Level | None = None
+    """Level of the factor along x of the table; None if there is none."""
+
+
 def verdict_table(
     pairs: Sequence[Pair],
     *,
@@ -195,24 +207,41 @@ def verdict_table(
     margin_pct: float | None,
 ) -> VerdictTable:
     """Compares every pair; the p values are adjusted over the rows of this table."""
+    candidates = [
+        Candidate(
+            metric,
+            None if pair.a is None else (pair.a, metric),
+            None if pair.base is None else (pair.base, metric),
+            pair.x,
+        )
+        for pair in pairs
+    ]
+    rows = comparisons(candidates, (level, base), margin_pct)
+    return VerdictTable(metric, factor, level, base, x, margin_pct, rows, _crossovers(rows))
+
+
+def comparisons(
+    candidates: Sequence[Candidate], levels: tuple[Level, Level], margin_pct: float | None
+) -> tuple[Comparison, ...]:
+    """A verdict on each candidate; the p values are adjusted over all of them. `levels`: the names
+    of the first cell and of the base, one of which is the winner."""
     margin = None if margin_pct is None else margin_pct / 100
-    tests = [_Test.of(pair, metric, margin) for pair in pairs]
+    tests = [_Test.of(candidate, margin) for candidate in candidates]
     differ = holm([test.p_different for test in tests])
     same = holm([test.p_same for test in tests])
     compared = max(1, sum(p is not None for p in differ))
     left = max(1, sum(p is not None and p >= ALPHA for p in differ))
-    rows = tuple(
-        _judge(test, d, s, metric, (level, base), margin, compared, left)
+    return tuple(
+        _judge(test, d, s, levels, margin, compared, left)
         for test, d, s in zip(tests, differ, same, strict=True)
     )
-    return VerdictTable(metric, factor, level, base, x, margin_pct, rows, _crossovers(rows))
 
 
 @dataclass(frozen=True)
 class _Test:
-    """The estimates of a pair and its raw p values."""
+    """The estimates of a candidate and its raw p values."""
 
-    x: Level | None
+    of_candidate: Candidate
     a: Estimate | None
     b: Estimate | None
     p_different: float | None
@@ -221,32 +250,33 @@ class _Test:
     unsettled: Unsettled | None = None
 
     @classmethod
-    def of(cls, pair: Pair, metric: Metric, margin: float | None) -> _Test:
-        a = pair.a.estimate(metric) if pair.a else None
-        b = pair.base.estimate(metric) if pair.base else None
+    def of(cls, candidate: Candidate, margin: float | None) -> _Test:
+        readings = [one for one in (candidate.a, candidate.base) if one is not None]
+        a, b = (
+            None if one is None else one[0].estimate(one[1])
+            for one in (candidate.a, candidate.base)
+        )
         if a is None or b is None:
-            cells = [cell for cell in (pair.a, pair.base) if cell is not None]
-            found = [lack for cell in cells if (lack := cell.lacking(metric)) is not None]
+            found = [lack for cell, own in readings if (lack := cell.lacking(own)) is not None]
             fewest = min(found, key=lambda lack: lack.samples, default=None)
-            return cls(pair.x, a, b, None, None, fewest)
-        if (short := too_short(pair.a, pair.base, metric, margin)) is not None:
-            return cls(pair.x, a, b, None, None, unsettled=short)
+            return cls(candidate, a, b, None, None, fewest)
+        if (short := too_short(readings, margin)) is not None:
+            return cls(candidate, a, b, None, None, unsettled=short)
         same = None if margin is None else p_same(a, b, margin)
-        return cls(pair.x, a, b, p_different(a, b, margin or 0.0), same)
+        return cls(candidate, a, b, p_different(a, b, margin or 0.0), same)
 
 
 def _judge(
     test: _Test,
     differ: float | None,
     same: float | None,
-    metric: Metric,
     levels: tuple[Level, Level],
     margin: float | None,
     compared: int,
     left: int,
 ) -> Comparison:
     """The verdict on one of `compared` pairs, of which `left` are not shown to be different."""
-    a, b = test.a, test.b
+    a, b, metric = test.a, test.b, test.of_candidate.metric
     rounded = any(e is not None and e.unit == "rounding" for e in (a, b))
     within = not rounded and any(e is not None and e.unit != "run" for e in (a, b))
     # Tests need run-to-run variation, so values with only their rounding and single runs are
@@ -259,7 +289,7 @@ def _judge(
         outcome = "undecided" if within and a and b else _outcome(a, b, differ, same)
     undecided = outcome == "undecided" and a is not None and b is not None
     return Comparison(
-        x=test.x,
+        x=test.of_candidate.x,
         value=a.value if a else None,
         base_value=b.value if b else None,
         ratio=_ratio(a, b),

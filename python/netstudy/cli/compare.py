@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,54 +16,118 @@ from netstudy.cli._terminal import output, print_json, say, show
 from netstudy.errors import MISSED, StudyError
 
 if TYPE_CHECKING:
+    from netstudy.analysis.cells import CellTable
     from netstudy.analysis.comparison import FolderComparison
+    from netstudy.analysis.folder_verdicts import FolderVerdict, FolderVerdicts
     from netstudy.report.comparison import Side
     from netstudy.store import Folder
     from netstudy.study.agreement import Bands
 
 NAME = "compare"
-EPILOG = "Example: netstudy compare results/incast/A results/incast/B --band 'goodput=10 %'"
+EPILOG = (
+    "Example: netstudy compare results/incast/A results/incast/B --fail-on different --junit "
+    "junit.xml --markdown change.md"
+)
+_STANDARD_OUTPUT = "-"
 
-FolderName = Annotated[
+BaseName = Annotated[
     str,
     typer.Argument(
+        metavar="BASE",
         help="A results folder, or the name or path of a study for its newest results.",
+        autocompletion=completion.results,
+    ),
+]
+NewName = Annotated[
+    str,
+    typer.Argument(
+        metavar="NEW",
+        help="The results after the change, written like BASE.",
         autocompletion=completion.results,
     ),
 ]
 
 
+class FailOn(StrEnum):
+    """A verdict that makes the exit code 1."""
+
+    DIFFERENT = "different"
+    WORSE = "worse"
+
+
 def command(
-    run_a: FolderName,
-    run_b: FolderName,
+    base: BaseName,
+    new: NewName,
+    fail_on: Annotated[
+        FailOn | None,
+        typer.Option(
+            "--fail-on",
+            help="Exit with 1 if NEW is different in some cell, or only if it is worse.",
+            autocompletion=completion.words(FailOn),
+        ),
+    ] = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--on",
+            metavar="METRIC",
+            help="A metric to judge; can be repeated. [default: those of the study's compare, else "
+            "those of its workload]",
+        ),
+    ] = None,
+    noise: Annotated[
+        str | None,
+        typer.Option(
+            "--noise",
+            metavar="PERCENT",
+            help="Largest difference that does not count. [default: the noise of BASE's study, "
+            "else of NEW's]",
+        ),
+    ] = None,
+    junit: Annotated[
+        Path | None,
+        typer.Option(
+            "--junit", metavar="FILE", help="Write the verdicts as JUnit XML for a CI service."
+        ),
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(
+            "--markdown",
+            metavar="FILE",
+            help="Write the answer and tables as Markdown, for a comment on a pull request; -: "
+            "print them.",
+        ),
+    ] = None,
     band: Annotated[
         list[str] | None,
         typer.Option(
             "--band",
             metavar="[METRIC=]BAND",
-            help="Allowed difference of B from A: 10 %, a number in the metric's unit, or 10 % or "
-            "0.5. Without a metric: for all metrics without a band in the study.",
+            help="Allowed difference of NEW from BASE: 10 %, a number in the metric's unit, or "
+            "10 % or 0.5. Without a metric: for all metrics without a band in the study.",
         ),
     ] = None,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown tables.")] = False,
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
-    """Compare two results folders of a study: the differences of each metric, cell by cell.
+    """Say whether results folder NEW differs from BASE, cell by cell: did a change make it slower?
 
-    Cells with runs in both folders are compared, and the others are listed: a folder need not
-    be finished, and one of them may be --testbed published.
+    Verdicts are those of a study: different or same by tests against its noise, else undecided.
+    Cells with runs in both folders are compared, and the others are listed: a folder need not be
+    finished, and the folders may come from different testbeds.
 
-    Bands come from `agreement` in the study of A, else of B, and from --band. Exit codes: 0 done,
-    1 a band is broken, 2 bad input.
+    Bands come from `agreement` in the study of BASE, else of NEW, and from --band. Exit codes: 0
+    done, 1 a band is broken, or --fail-on asks for it, 2 bad input.
     """
     from netstudy.analysis.comparison import comparison
     from netstudy.analysis.related import cell_table
     from netstudy.report.comparison import as_data, side_of
 
-    folders = [finished_folder(results, name, or_part=True) for name in (run_a, run_b)]
+    _check_outputs(junit, markdown, is_json=json)
+    folders = [finished_folder(results, name, or_part=True) for name in (base, new)]
     if folders[0].path.samefile(folders[1].path):
-        say(f"A and B are the same folder, {folders[0].path}, so there is no difference")
+        say(f"BASE and NEW are the same folder, {folders[0].path}, so there is no difference")
     tables = [cell_table(folder) for folder in folders]
     for folder, table in zip(folders, tables, strict=True):
         if not any(row.runs for row in table.rows):
@@ -68,13 +135,34 @@ def command(
     found = comparison(tables[0], tables[1], _bands(folders, band or ()))
     if not found.pairs:
         raise StudyError(f"{folders[0].path} and {folders[1].path} have no cell in common")
-    a, b = map(side_of, folders)
+    verdicts = _verdicts(folders, tables, found, on or (), noise)
+    failed = _failed(verdicts, fail_on)
+    sides = (side_of(folders[0]), side_of(folders[1]))
+    if junit is not None:
+        _write_junit(junit, folders, verdicts, fail_on)
+    if markdown is not None and str(markdown) != _STANDARD_OUTPUT:
+        _write(markdown, _page(*sides, found, verdicts).encode("utf-8", "replace"))
     if json:
-        print_json(as_data(a, b, found))
+        print_json(as_data(*sides, found, verdicts))
+    elif markdown is not None and str(markdown) == _STANDARD_OUTPUT:
+        show(_page(*sides, found, verdicts), end="")
     else:
-        _print(a, b, found, markdown=markdown)
+        _print(*sides, found, verdicts)
+    _say_failed(failed, fail_on)
     # A broken band is not an error, but scripts must be able to notice it.
-    raise typer.Exit(MISSED if found.broken else 0)
+    raise typer.Exit(MISSED if found.broken or failed else 0)
+
+
+def _check_outputs(junit: Path | None, markdown: Path | None, *, is_json: bool) -> None:
+    if str(junit) == _STANDARD_OUTPUT:
+        raise StudyError("JUnit XML is not printed; give the path of a file", "--junit")
+    if str(markdown) == _STANDARD_OUTPUT and is_json:
+        raise StudyError("--json and --markdown - both print the comparison: give one of them")
+    if junit is not None and markdown is not None and junit.absolute() == markdown.absolute():
+        raise StudyError(f"{junit} cannot hold both the JUnit XML and the Markdown page")
+    for option, path in (("--junit", junit), ("--markdown", markdown)):
+        if path is not None and path.exists() and not path.is_file():
+            raise StudyError(f"{path} exists and is not a regular file", option)
 
 
 def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
@@ -101,26 +189,98 @@ def _bands(folders: list[Folder], asked: tuple[str, ...] | list[str]) -> Bands:
     return Bands(by_study, other[0] if other else None, named)
 
 
-def _print(a: Side, b: Side, found: FolderComparison, *, markdown: bool) -> None:
-    from netstudy.report.comparison import (
-        broken,
-        metric_tables,
-        sentences,
-        settings_table,
-        sides_table,
+def _verdicts(
+    folders: Sequence[Folder],
+    tables: Sequence[CellTable],
+    found: FolderComparison,
+    on: Sequence[str],
+    noise: str | None,
+) -> FolderVerdicts:
+    from netstudy.analysis.folder_verdicts import (
+        asked_metrics,
+        deciding_metrics,
+        folder_verdicts,
+        noise_band,
     )
-    from netstudy.report.markdown import captioned_table, text
+
+    studies = [folder.study() for folder in folders]
+    metrics = asked_metrics(on, tables) if on else deciding_metrics(studies, tables)
+    band = noise_band(studies, None if noise is None else _noise_pct(noise))
+    return folder_verdicts(tables[0], tables[1], found, metrics, band)
+
+
+def _noise_pct(text: str) -> float:
+    """A percentage, with or without its sign. Raises StudyError."""
+    from netstudy.documents.fields import Quantity
+    from netstudy.units import PERCENT, parse_percent
+
+    signed = text if text.strip().endswith("%") else f"{text} %"
+    try:
+        return float(Quantity(PERCENT, parse_percent, 0, 100).parse(signed))
+    except ValueError as error:
+        raise StudyError(str(error), "--noise") from None
+
+
+def _failed(verdicts: FolderVerdicts, fail_on: FailOn | None) -> tuple[FolderVerdict, ...]:
+    """The verdicts that fail the check. Raises StudyError if nothing can be judged."""
+    from netstudy.report.folder_verdicts import failing
+
+    if fail_on is None:
+        return ()
+    names = ", ".join(metric.name for metric in verdicts.metrics)
+    if all(one.outcome == "missing" for one in verdicts.verdicts):
+        raise StudyError(f"no cell has a value of {names} in both folders", "--fail-on")
+    if fail_on is FailOn.WORSE and all(one.direction == "neutral" for one in verdicts.metrics):
+        raise StudyError(
+            f"no value of {names} is better or worse than another; use --fail-on different, or "
+            "--on with another metric",
+            "--fail-on worse",
+        )
+    return failing(verdicts, fail_on.value)
+
+
+def _say_failed(failed: Sequence[FolderVerdict], fail_on: FailOn | None) -> None:
+    from netstudy.report.folder_verdicts import failed_text
+
+    if failed and fail_on is not None:
+        say(f"--fail-on {fail_on.value}: {failed_text(failed)}")
+
+
+def _write_junit(
+    path: Path, folders: Sequence[Folder], verdicts: FolderVerdicts, fail_on: FailOn | None
+) -> None:
+    from netstudy.report.junit import junit
+
+    studies = dict.fromkeys(folder.study().study for folder in folders)
+    chosen = FailOn.DIFFERENT if fail_on is None else fail_on
+    _write(path, junit(" and ".join(studies), verdicts, chosen.value))
+
+
+def _write(path: Path, content: bytes) -> None:
+    from netstudy.store import storage, write_atomic
+
+    with storage(path):
+        write_atomic(path, content)
+
+
+def _page(base: Side, new: Side, found: FolderComparison, verdicts: FolderVerdicts) -> str:
+    from netstudy.report.change_page import change_page
+    from netstudy.report.comparison import broken, comparison_tables, sentences
+
+    told = [*sentences(found), *broken(found)]
+    return change_page(verdicts, told, comparison_tables(base, new, found))
+
+
+def _print(base: Side, new: Side, found: FolderComparison, verdicts: FolderVerdicts) -> None:
+    from netstudy.report.comparison import broken, comparison_tables, sentences
+    from netstudy.report.folder_verdicts import answer, notable, verdicts_table
     from netstudy.report.terminal import print_sentences, print_table
 
-    tables = [sides_table(a, b)]
-    tables += [settings_table(found.settings)] if found.settings else []
-    tables += metric_tables(found)
-    told = [*sentences(found), *broken(found)]
-    if markdown:
-        show("\n\n".join(map(captioned_table, tables)))
-        show("\n" + "\n".join(f"- {text(sentence)}" for sentence in told))
-        return
     console = output()
-    for table in tables:
+    print_sentences(console, [answer(verdicts)])
+    for metric in verdicts.metrics:
+        print_table(console, verdicts_table(verdicts.of(metric)))
+    print_sentences(console, notable(verdicts))
+    for table in comparison_tables(base, new, found):
         print_table(console, table)
-    print_sentences(console, told)
+    print_sentences(console, [*sentences(found), *broken(found)])

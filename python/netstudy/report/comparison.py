@@ -8,9 +8,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from netstudy.analysis.comparison import CellPair, Difference, Setting
+from netstudy.analysis.folder_verdicts import BASE, NEW
 from netstudy.documents.problems import listed
 from netstudy.report.appendix import UNSET, setting_text
 from netstudy.report.cellrefs import count, metric_number, treatment_text
+from netstudy.report.folder_verdicts import verdicts_data
 from netstudy.report.numbers import SMALLEST, level_text, scale_of
 from netstudy.report.prose.words import things
 from netstudy.report.refs import Name, Number, Sentence, join, say
@@ -27,11 +29,14 @@ from netstudy.report.tables import (
 if TYPE_CHECKING:
     from netstudy.analysis.cells import CellRow
     from netstudy.analysis.comparison import Apart, FolderComparison
+    from netstudy.analysis.folder_verdicts import FolderVerdicts
     from netstudy.analysis.intervals import Estimate, Interval
     from netstudy.analysis.metrics import Metric
     from netstudy.store import Folder
 
 
+MINUS = "NEW − BASE"
+OF_BASE = "% of BASE"
 SIGNIFICANT = 3
 """The smallest value in a table is rounded to at least this number of digits, so that different
 values look different."""
@@ -75,7 +80,7 @@ def sides_table(a: Side, b: Side) -> Table:
     for name in names:
         if a.facts.get(name) != b.facts.get(name):
             rows.append((Name(name), *(_fact(side.facts.get(name)) for side in (a, b))))
-    groups = (Group(""), Group("A"), Group("B"))
+    groups = (Group(""), Group(BASE), Group(NEW))
     return Table("sides", say("Compared folders"), groups, tuple(rows), sortable=False)
 
 
@@ -88,7 +93,7 @@ def settings_table(settings: Sequence[Setting]) -> Table:
     rows = tuple(
         (Name(one.path), _settings_text(one, one.a), _settings_text(one, one.b)) for one in settings
     )
-    groups = (Group("setting"), Group("A"), Group("B"))
+    groups = (Group("setting"), Group(BASE), Group(NEW))
     return Table("settings", say("Settings that differ between the two plans"), groups, rows)
 
 
@@ -114,7 +119,7 @@ def bands_table(found: FolderComparison) -> Table:
     """One table, for a page, with every value that has a band."""
     judged = [(pair, one) for pair in found.pairs for one in pair.differences if one.outcome]
     factors = tuple(dict.fromkeys(name for pair, _ in judged for name in pair.treatment))
-    heads = ("metric", "A", "B", "B − A", "95 % interval", "% of A", "band", "B lies")
+    heads = ("metric", BASE, NEW, MINUS, "95 % interval", OF_BASE, "band", "NEW lies")
     rows = tuple(
         (
             *(numeric_level(pair.treatment.get(factor), factor) for factor in factors),
@@ -146,9 +151,9 @@ def _metric_table(metric: Metric, pairs: Sequence[tuple[CellPair, Difference]]) 
     shown = _shown(metric, pairs)
     groups = (
         *(Group(factor) for factor in factors),
-        Group("Value", metric.unit, columns=("A", "B")),
-        Group("B − A", metric.unit, columns=("value", "95 % interval", "% of A")),
-        *((Group("Band", columns=("declared", "B lies")),) if banded else ()),
+        Group("Value", metric.unit, columns=(BASE, NEW)),
+        Group(MINUS, metric.unit, columns=("value", "95 % interval", OF_BASE)),
+        *((Group("Band", columns=("declared", "NEW lies")),) if banded else ()),
     )
     rows = tuple(
         (
@@ -175,11 +180,11 @@ def _values(pair: CellPair, one: Difference, metric: Metric) -> tuple[Value, ...
     return (
         *(
             bare(side.value, metric, f"{name}, {where}", interval=side.interval) if side else None
-            for name, side in (("A", one.a), ("B", one.b))
+            for name, side in ((BASE, one.a), (NEW, one.b))
         ),
-        bare(one.value, metric, f"B − A, {where}", interval=one.interval),
-        bare_interval(one.interval, metric.decimals, f"95 % interval of B − A, {where}"),
-        None if one.pct is None else bare_percent(one.pct, f"(B − A) ÷ A, {where}"),
+        bare(one.value, metric, f"{MINUS}, {where}", interval=one.interval),
+        bare_interval(one.interval, metric.decimals, f"95 % interval of {MINUS}, {where}"),
+        None if one.pct is None else bare_percent(one.pct, f"({MINUS}) ÷ BASE, {where}"),
     )
 
 
@@ -203,7 +208,7 @@ def sentences(found: FolderComparison) -> Iterator[Sentence]:
         else say(""),
     )
     yield from map(_apart_text, found.apart)
-    for name, rows in (("A", found.only_a), ("B", found.only_b)):
+    for name, rows in ((BASE, found.only_a), (NEW, found.only_b)):
         if rows:
             yield say(
                 "{n} only in {side}: {cells}.",
@@ -224,12 +229,12 @@ def _apart_text(one: Apart) -> Sentence:
     factor = Name(one.factor)
     if one.a and one.b:
         return say(
-            "{factor} is {a} in A and {b} in B; cells were not matched by it.",
+            "{factor} is {a} in BASE and {b} in NEW; cells were not matched by it.",
             factor=factor,
             a=_levels(one.a),
             b=_levels(one.b),
         )
-    side, levels = ("A", one.a) if one.a else ("B", one.b)
+    side, levels = (BASE, one.a) if one.a else (NEW, one.b)
     return say(
         "{factor} is a factor only in {side} ({levels}).",
         factor=factor,
@@ -246,8 +251,8 @@ def _no_numbers(found: FolderComparison) -> Iterator[Sentence]:
     """For each of the two folders: the number of runs left out, and the cells that have no other
     runs."""
     for name, rows in (
-        ("A", _distinct([pair.a for pair in found.pairs])),
-        ("B", _distinct([pair.b for pair in found.pairs])),
+        (BASE, _distinct([pair.a for pair in found.pairs])),
+        (NEW, _distinct([pair.b for pair in found.pairs])),
     ):
         # Missing runs may still be made, so they are counted separately from failed and invalid
         # ones.
@@ -280,9 +285,16 @@ def _distinct(rows: Sequence[CellRow]) -> list[CellRow]:
     return list({id(row): row for row in rows}.values())
 
 
-def as_data(a: Side, b: Side, found: FolderComparison) -> dict[str, Any]:
+def comparison_tables(a: Side, b: Side, found: FolderComparison) -> tuple[Table, ...]:
+    """The tables of the two folders, of the settings that differ, and of each metric."""
+    settings = [settings_table(found.settings)] if found.settings else []
+    return (sides_table(a, b), *settings, *metric_tables(found))
+
+
+def as_data(a: Side, b: Side, found: FolderComparison, verdicts: FolderVerdicts) -> dict[str, Any]:
     """The whole comparison as data for programs."""
     return {
+        "verdicts": verdicts_data(verdicts),
         "a": {"folder": a.folder, "testbed": a.testbed, **a.facts},
         "b": {"folder": b.folder, "testbed": b.testbed, **b.facts},
         "matched_by": list(found.matched_by),
@@ -333,19 +345,21 @@ def broken(found: FolderComparison) -> tuple[Sentence, ...]:
 def _broken_text(pair: CellPair, one: Difference) -> Sentence:
     where = Name(treatment_text(pair.treatment) or "the one cell")
     if one.outcome == "not measured":
-        side = "A" if one.a is None else "B"
+        side = BASE if one.a is None else NEW
         return say(
             "{metric} at {where} was not measured in {side}.",
             metric=Name(one.metric.name),
             where=where,
-            side=Name("A and B" if one.a is one.b else side),
+            side=Name("BASE and NEW" if one.a is one.b else side),
         )
     assert one.value is not None, "a value outside its band was measured"
     return say(
         "{metric} at {where}: {difference}{pct}, allowed {band}.",
         metric=Name(one.metric.name),
         where=where,
-        difference=metric_number(one.value, one.metric, "B − A"),
-        pct=say(" ({pct} %)", pct=bare_percent(one.pct, "(B − A) ÷ A")) if one.pct else say(""),
+        difference=metric_number(one.value, one.metric, MINUS),
+        pct=say(" ({pct} %)", pct=bare_percent(one.pct, f"({MINUS}) ÷ BASE"))
+        if one.pct
+        else say(""),
         band=Name(str(one.band)),
     )

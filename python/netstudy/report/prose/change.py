@@ -155,7 +155,7 @@ def compared(metric: Metric, change: Change, here: Name, there: Name) -> Sentenc
     is 32 % shorter than with reno". `change` is the value here ÷ the value there."""
     refs = {"here": here, "there": there, "metric": Name(metric.label)}
     counts = is_number_of(metric)
-    if not in_points(metric, change) and _is_endless(change):
+    if not in_points(metric, change) and is_endless(change):
         no, some = ("{here}", "{there}") if change.ratio == 0 else ("{there}", "{here}")
         if counts:
             return say(f"{no} there are no {{metric}}, {some} there are some", **refs)
@@ -173,7 +173,7 @@ def in_points(metric: Metric, change: Change) -> bool:
     return metric.is_share and change.difference is not None
 
 
-def _is_endless(change: Change) -> bool:
+def is_endless(change: Change) -> bool:
     """Whether one of the two values is zero, so that their ratio has no meaning."""
     return change.ratio == 0 or math.isinf(change.ratio)
 

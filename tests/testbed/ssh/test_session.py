@@ -64,8 +64,7 @@ def test_a_session_that_ends_without_a_word_was_killed() -> None:
         channel = await session.start("alpha", "agent")
         await channel.write(b"vanish\n")
         assert await channel.how_ended() == (
-            "has ended its session; netstudy's process there was killed, or the connection of ssh "
-            "was"
+            "has ended its session; netstudy's process there was killed, or ssh lost the connection"
         )
         await session.heard_or_over()
 

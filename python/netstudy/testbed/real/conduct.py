@@ -139,8 +139,8 @@ async def _in_time(crew: _Crew) -> Evidence:
 
 
 def caused_by(lost: Sequence[Lost], failure: NodeError) -> NodeError:
-    """The error of a run in which hosts were lost. The failure that was seen first is told too,
-    unless it is that of a lost host."""
+    """The error of a run in which hosts were lost: they are its cause. The failure that was seen
+    first follows, unless it is that of a lost host."""
     if not lost:
         return failure
     first, *others = lost

@@ -38,7 +38,7 @@ _LINE_BYTES_MAX: Final = 64 * 1024 * 1024
 _NS: Final = 10**9
 _SHOWN_BYTES: Final = 80
 _ERROR_LINES: Final = 3
-_NO_ERRORS: Final = "netstudy's process there was killed, or the connection of ssh was"
+_NO_ERRORS: Final = "netstudy's process there was killed, or ssh lost the connection"
 _OF_COMMAND: Final = re.compile(r"(?:listen|interfaces) (\d+): (.*)", re.DOTALL)
 """The message of an error that is about a command with a number."""
 

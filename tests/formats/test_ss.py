@@ -155,6 +155,20 @@ def test_times_between_readings_have_several_forms(time: str) -> None:
     assert timed((time, "cwnd:1")).counters[0].at_s == 1795952788
 
 
+def test_the_times_of_flents_script_come_after_the_readings() -> None:
+    """The last reading was cut off before its time."""
+    times = ("1795952788.250", "1795952789.250")
+    text = "".join(
+        f"{TITLE}{socket(f'cwnd:{cwnd}0 rtt:{cwnd}/1')}Time: {time}\n---\n"
+        for cwnd, time in enumerate(times, 1)
+    )
+    found = read(FORMAT, text + TITLE + socket("cwnd:99 rtt:9/9"))
+    assert [each.at_s for each in of_part(found, ENDS)] == [1795952788.25, 1795952789.25]
+    assert series(found, ENDS).starts_s.tolist() == [1795952788.25]
+    assert values(found, "cwnd_segments", ENDS) == [20]
+    assert found.notes == ("Left out from line 11 on: the last reading has no time.",)
+
+
 def test_without_times_rtt_and_cwnd_are_left_out_with_the_reason() -> None:
     found = read(FORMAT, TITLE + socket("rtt:1/1 cwnd:1") + TITLE + socket("rtt:2/1 cwnd:2"))
     assert found.series == ()

@@ -15,7 +15,7 @@ without any `busy`, from a kernel before 4.10, has no limits: they are missing, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
@@ -46,6 +46,8 @@ _RECORD: Final = re.compile(
     r"(?P<peer>\S+:\S+)(?P<rest>.*)"
 )
 _USERS: Final = re.compile(r"users:\(\(.*?\)\)")
+_TIME_AFTER: Final = re.compile(r"Time: (?P<seconds>\d{9,10}\.\d{1,9})\s*", re.ASCII)
+_DASHES: Final = "---"
 _MS: Final = re.compile(r"(\d{1,20})ms(?:\(.*\))?", re.ASCII)
 _TOTAL: Final = re.compile(r"\d+/(\d{1,20})", re.ASCII)
 
@@ -145,7 +147,7 @@ class Ss:
     """`ss -tin`; see the module."""
 
     name: str = "ss"
-    title: str = "ss -tin, also with -m, -e, -p, -O, -H, and repeated with times"
+    title: str = "ss -tin, also with -m, -e, -p, -O, -H, repeated with times, and as Flent calls it"
     quantities: tuple[Quantity, ...] = QUANTITIES
     left_out: tuple[str, ...] = (
         "RTT and cwnd of a file with a single reading or without times: they are states of one "
@@ -164,7 +166,7 @@ class Ss:
         Raises FormatError if a line or a value is not of ss, or the file has no TCP information."""
         reader = _Reader()
         notes: list[str] = []
-        for number, line in enumerate(whole_lines(text_of(data), notes), 1):
+        for number, line in _times_first(whole_lines(text_of(data), notes), notes):
             reader.line(line, number)
         reader.flush()
         return _content(reader, notes)
@@ -235,6 +237,24 @@ class _Reader:
         if self.at_s is not None:
             states = _states(fields, self.where)
             self.samples.setdefault(part, []).append(_Sample(self.at_s, states))
+
+
+def _times_first(lines: Sequence[str], notes: list[str]) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, and the time of each reading before it. Flent's ss_iterate.sh
+    prints it after the reading, with a line of dashes between readings."""
+    if not any(map(_TIME_AFTER.fullmatch, lines)):
+        yield from enumerate(lines, 1)
+        return
+    reading: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, 1):
+        if match := _TIME_AFTER.fullmatch(line):
+            yield number, match["seconds"]
+            yield from reading
+            reading = []
+        elif line.strip() != _DASHES:
+            reading.append((number, line))
+    if any(line.strip() for _, line in reading):
+        notes.append(f"Left out from line {reading[0][0]} on: the last reading has no time.")
 
 
 def _fields(text: str, where: str) -> dict[str, str]:

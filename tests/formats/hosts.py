@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-import pytest
-
 from netstudy.formats.measured import Counters, Format, HostReadings, Series
+from netstudy.testbed.netns.namespaces import find_program
 from tests.formats.samples import DATA
 
 HOST = DATA / "host"
@@ -56,10 +54,9 @@ def at(text: str) -> float:
 
 
 def run(*command: str | Path, **environment: str) -> bytes:
-    """The output of a tool. Skips the test if it is not installed."""
-    path = shutil.which(str(command[0]), path="/usr/bin:/usr/sbin:/bin:/sbin")
-    if path is None:
-        pytest.skip(f"needs {command[0]}")
+    """The output of a tool."""
+    path = find_program(str(command[0]))
+    assert path is not None, f"{command[0]} is not installed"
     done = subprocess.run(
         [path, *command[1:]], env={"LC_ALL": "C", **environment}, capture_output=True, check=True
     )
@@ -67,14 +64,22 @@ def run(*command: str | Path, **environment: str) -> bytes:
 
 
 def in_namespace(script: str) -> str:
-    """The output of a shell script in a network namespace of its own, with loopback. Skips the test
-    if there are no namespaces, or a tool of the script is missing."""
+    """The output of a shell script in a network namespace of its own, with loopback. What the
+    script leaves running ends with it."""
     lines = (
         f"set -e\nexport PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C\nip link set lo up\n{script}"
     )
-    command = ["unshare", "--net", "--map-root-user", "sh", "-c", lines]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if "not found" in done.stderr or "Operation not permitted" in done.stderr:
-        pytest.skip(f"needs namespaces and the tools of the script: {done.stderr.strip()}")
+    command = [
+        "unshare",
+        "--net",
+        "--map-root-user",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
+    done = subprocess.run(
+        [*command, "sh", "-c", lines], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -100,6 +100,22 @@ def test_keys_that_stand_twice_are_the_two_ways_of_old_versions() -> None:
     assert not broken(found)
 
 
+def test_udp_of_both_ways_in_old_versions_has_a_loss_and_no_goodput() -> None:
+    document = loaded("udp-bidir.json")
+    document["end"] = {
+        key: value
+        for key, value in document["end"].items()
+        if not key.startswith(("sum_sent", "sum_received"))
+    }
+    (found,) = of_text(json.dumps(document).replace("_bidir_reverse", ""))
+    now = only(FORMAT, OWN / "udp-bidir.json")
+    assert found.settings["direction"] == "bidirectional"
+    assert found.values["udp_loss_pct"] == now.values["udp_loss_pct"]
+    assert found.values["iperf_sent_mbps"] == now.values["iperf_sent_mbps"]
+    assert "goodput_mbps" not in found.values
+    assert "goodput_get_mbps" in found.values, "the client counts these bytes itself"
+
+
 def test_a_test_that_failed_with_exit_code_0_has_the_tools_words_and_no_values() -> None:
     found = only(FORMAT, sample("own/iperf3-error.json"))
     assert found.error == "unable to connect to server: Connection refused"
@@ -140,6 +156,22 @@ def test_losses_that_count_omitted_seconds_break_the_law() -> None:
     (reason,) = broken(only(FORMAT, OWN / "udp-O1-P2.json"))
     assert "62.3787 % of them were lost" in reason
     assert "which is a loss of 42.5991 %" in reason
+
+
+def test_the_servers_own_losses_contradict_those_that_the_client_has_of_it() -> None:
+    """The same version, with the server's output beside: the client adds its losses of the omitted
+    second, and reports more than it sent."""
+    found = only(FORMAT, OWN / "udp-O1-gso.json")
+    server = loaded("udp-O1-gso.json")["server_output_text"]
+    assert " 85172/" in next(line for line in server.splitlines() if "receiver" in line)
+    omitted = re.findall(r"ms +([0-9]+)/[0-9]+ .*omitted", server)
+    assert sum(map(int, omitted)) == 144_555 - 85_172
+    reasons = broken(found)
+    assert reasons[0] == "the loss is from 0 to 100 %: 117.2194 %"
+    assert reasons[-1] == (
+        "both ends report the same losses: lost datagrams that the client reports: 144,555, "
+        "the server reports 85,172"
+    )
 
 
 def test_more_losses_than_datagrams_break_the_law() -> None:
@@ -356,6 +388,22 @@ def test_sizes_in_text_are_binary_and_rates_decimal() -> None:
     (again,) = of_text(in_bytes)
     assert again.values["goodput_mbps"] == pytest.approx(23.8 * 2**20 * 8 / 1e6)
     assert not broken(again)
+
+
+def test_a_text_with_one_interval_is_read() -> None:
+    """-i 0 prints no intervals but one of the whole test."""
+    found = only(FORMAT, OWN / "tcp-i0.txt")
+    assert found.values["goodput_mbps"] > 0
+    assert not broken(found)
+
+
+def test_rates_in_bytes_are_binary() -> None:
+    """-f M: MBytes/sec of 2^20 bytes, which the sizes of the same rows show."""
+    found = only(FORMAT, OWN / "tcp-f-M.txt")
+    (row,) = re.findall(r"([0-9.]+) MBytes/sec +receiver", (OWN / "tcp-f-M.txt").read_text())
+    assert found.values["goodput_mbps"] == pytest.approx(float(row) * 2**20 * 8 / 1e6)
+    assert any(check.law == "bytes ÷ time = rate" for check in found.checks)
+    assert not broken(found)
 
 
 def test_losses_in_text_are_the_receivers_counts() -> None:

@@ -15,6 +15,7 @@ from netstudy.formats.nstat import FORMAT as NSTAT
 from netstudy.formats.proc_net import FORMAT as PROC
 from tests.formats.hosts import HOST, counted, in_namespace, of_part, read, run
 from tests.formats.samples import held, readings, sample
+from tests.skips import in_namespaces, needs_programs
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,7 @@ def test_names_are_those_of_the_kernel_in_snake_case(word: str, name: str | None
     assert counter_name(word) == name
 
 
+@needs_programs("nstat")
 def test_no_two_counters_of_this_kernel_have_the_same_name() -> None:
     words = run("nstat", "-asz").decode().split("\n")[1:-1]
     names = [counter_name(line.split()[0]) for line in words]
@@ -242,6 +244,8 @@ def test_before_and_after_of_netstat_are_in_one_file() -> None:
     assert growths(found.counters, found.counters)[0].values == {"tcp_in_segs": 3}
 
 
+@in_namespaces
+@needs_programs("nstat", "netstat")
 def test_the_tools_of_this_machine_agree() -> None:
     """In a namespace without traffic, so that nothing moves between the commands."""
     output = in_namespace(

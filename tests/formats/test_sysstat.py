@@ -18,6 +18,7 @@ from netstudy.formats.sar_text import FORMAT as TEXT
 from netstudy.formats.window import cut_readings
 from tests.formats.hosts import HOST, at, read, run, series, values
 from tests.formats.samples import held, readings, sample
+from tests.skips import needs_programs
 
 START = at("2026-11-29 11:55:43")
 
@@ -181,7 +182,8 @@ def test_local_times_are_refused_with_the_command_for_others(zone: dict[str, Any
 def test_a_cpu_without_any_share_has_no_value() -> None:
     """sysstat prints zeros for a CPU in which no time passed: it was not busy for 100 %."""
     load = {"cpu": "all", "user": 0.0, "nice": 0.0, "system": 0.0, "iowait": 0.0, "steal": 0.0}
-    found = of(record(**{"cpu-load": [{**load, "idle": 0.0}]}), record("13:20:20"))
+    idle_cpu: Any = {"cpu-load": [{**load, "idle": 0.0}]}
+    found = of(record(**idle_cpu), record("13:20:20"))
     assert values(found, "cpu_pct") == [40.0]
     assert "CPU shares that do not add up to 100 % (1 times)" in found.notes[0]
 
@@ -231,7 +233,8 @@ def test_a_record_that_comes_twice_counts_once() -> None:
 
 
 def test_a_value_that_is_no_number_is_left_out_by_name() -> None:
-    text = json.dumps(document(record(queue={"runq-sz": 1}, **{"swap-pages": {"pswpin": 1}})))
+    swap: Any = {"swap-pages": {"pswpin": 1}}
+    text = json.dumps(document(record(**swap)))
     found = read(JSON, text.replace('"pswpin": 1', '"pswpin": -nan, "pswpout": 2'))
     assert "swap_pages_per_s" not in series(found).values
     assert "swap-pages.pswpin is left out: its value is -nan" in found.notes[0]
@@ -254,7 +257,7 @@ def test_json_that_is_none_is_refused_with_the_command(
 
 def test_json_of_mpstat_is_refused_with_the_command() -> None:
     text = sample("pkb/mpstat_output.json").read_bytes()
-    with pytest.raises(FormatError, match="mpstat -o JSON .* sadf -j FILE"):
+    with pytest.raises(FormatError, match=r"mpstat -o JSON .* sadf -j FILE"):
         read(JSON, text)
 
 
@@ -287,7 +290,7 @@ def test_tables_have_times_in_utc_or_seconds_since_1970(stamp: str) -> None:
             HEADER + row("2026-11-28 08:24:53"), "line 2: .*local time.*sadf -d FILE", id="-t"
         ),
         pytest.param(row(), "line 1: the header .* is missing", id="without a header"),
-        pytest.param(HEADER + row() + "h1;1;2026-11", "line 3: the row is cut off", id="cut off"),
+        pytest.param(HEADER + row() + "h1;1;2026-11\n", "line 3: the row is cut off", id="short"),
         pytest.param(
             HEADER + row(rates="1;2;125"), "line 2: .* 4 values for 5 columns", id="a value less"
         ),
@@ -303,7 +306,7 @@ def test_tables_that_are_not_decidable_are_refused(text: str, says: str) -> None
 
 
 def test_a_table_with_all_activities_in_a_row_is_refused_with_the_command() -> None:
-    with pytest.raises(FormatError, match="sadf -dh .* sadf -d FILE or sadf -j FILE"):
+    with pytest.raises(FormatError, match=r"sadf -dh .* sadf -d FILE or sadf -j FILE"):
         readings(TABLE, sample("sysstat/expected.sadf-dh"))
 
 
@@ -363,6 +366,24 @@ def test_a_clock_of_12_hours_with_am_and_pm_is_read() -> None:
     assert series(found).ends_s.tolist() == [at("2026-11-28 00:00:01"), at("2026-11-28 12:00:02")]
 
 
+@pytest.mark.parametrize("half", ["AM", "am", "a.m."])
+def test_am_and_pm_have_several_spellings(half: str) -> None:
+    text = sar("12:00:01 AM 10.00", first="11:59:59 PM", date="2026-11-27")
+    text = text.replace("AM", half).replace("PM", half.replace("a", "p").replace("A", "P"))
+    assert series(read(TEXT, text)).ends_s.tolist() == [at("2026-11-28 00:00:01")]
+
+
+@pytest.mark.parametrize("half", ["μμ", "م", "a. m."])
+def test_a_half_of_the_day_in_another_language_is_refused_with_the_command(half: str) -> None:
+    with pytest.raises(FormatError, match=r"line 3: .* part of the clock.*S_TIME_FORMAT=ISO"):
+        read(TEXT, sar(f"01:00:01 {half} 10.00", first=f"12:59:59 {half}"))
+
+
+def test_a_date_in_words_is_refused_with_the_command() -> None:
+    with pytest.raises(FormatError, match=r"line 1: .*S_TIME_FORMAT=ISO"):
+        read(TEXT, sar("08:24:53 10.00", date="2026년 11월 28일"))
+
+
 def test_a_real_file_with_am_and_pm_is_read() -> None:
     """The last of its ten rows, and its average of a longer time is left out."""
     found = readings(TEXT, sample("pkb/sar_output.txt"))
@@ -418,7 +439,9 @@ def test_a_text_says_that_its_time_zone_is_not_known() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        pytest.param(sar("08:24:53 10.00")[:-14], "line 4: .* values for 7 columns", id="cut off"),
+        pytest.param(
+            sar("08:24:53 10.00")[:-14] + "\n", "line 4: .* values for 7 columns", id="too short"
+        ),
         pytest.param(
             sar("08:24:53 10.00").replace("10.00", "10,00"), "decimal comma.*LC_ALL=C", id="commas"
         ),
@@ -435,6 +458,7 @@ def test_texts_of_iostat_and_pidstat_are_not_of_sar() -> None:
     assert recognise(title + b"08:24:53      UID       PID    %usr %system  Command\n") is None
 
 
+@needs_programs("sadf")
 def test_real_output_of_the_installed_sysstat_agrees(tmp_path: Path) -> None:
     """sar records for two seconds; its three outputs of the data file are the same."""
     data = tmp_path / "data"
@@ -459,9 +483,40 @@ def test_damaged_files_give_finite_values_or_are_refused(seed: int) -> None:
     held(TEXT, (HOST / "sar-iso.txt").read_bytes(), seed, 170)
 
 
+@pytest.mark.parametrize(
+    ("read_text", "part", "last"),
+    [
+        pytest.param(lambda end: read(TABLE, HEADER + row() + row()[:end]), "eth0", 1, id="table"),
+        pytest.param(
+            lambda end: read(TEXT, sar("08:24:53 10.00", "08:24:54 20.00")[:end]), "", 1, id="text"
+        ),
+    ],
+)
+def test_a_last_row_that_may_be_cut_off_is_left_out(
+    read_text: Callable[[int], HostReadings], part: str, last: int
+) -> None:
+    """Its last number may have lost digits."""
+    found = read_text(-2)
+    assert len(series(found, part).ends_s) == last
+    assert any("is left out: it does not end" in note for note in found.notes)
+
+
+def test_the_rate_of_a_counter_that_went_back_is_left_out() -> None:
+    """As in sysstat#259: 2^64 requests and 2^32 sectors in 5 s."""
+    text = (
+        "Linux 4.4.0 (h1) \t2020-05-18 \t_x86_64_\t(2 CPU)\n\n"
+        "02:22:31          DEV       tps  rd_sec/s  wr_sec/s     %util\n"
+        "02:22:36       dev8-0     24.80     57.60    254.40      0.16\n"
+        "02:22:36      dev8-32 3689348814741910528.00 858993457.60      0.00  85899345.76\n"
+    )
+    found = read(TEXT, text)
+    assert [each.part for each in found.series] == ["dev8-0"]
+    assert any("disk_mb_per_s outside of its range (1 times)" in note for note in found.notes)
+
+
 def test_no_value_is_beyond_its_range() -> None:
-    """A counter that went back gives sysstat a rate near 2^64; a share above 101 % is no share."""
-    busy = {"disk": [{"disk-device": "sda", "rkB": 1.0, "wkB": -5.0, "util-percent": 1e6}]}
+    """A rate below 0, and a share far above 100 %."""
+    busy: Any = {"disk": [{"disk-device": "sda", "rkB": 1.0, "wkB": -5.0, "util-percent": 1e6}]}
     found = of(record(**busy))
     assert [each.part for each in found.series] == [""]
     assert any("disk_busy_pct outside of its range" in note for note in found.notes)

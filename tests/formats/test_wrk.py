@@ -166,7 +166,7 @@ def test_each_line_has_its_unit() -> None:
     )
     (reason,) = broken(found)
     assert reason.startswith(
-        "the percentiles are those of the histogram: p50 is 0.0533 ms, in the histogram 53.311"
+        "the percentiles agree with the histogram: p50 is 0.0533 ms, in the histogram 53.311"
     )
 
 

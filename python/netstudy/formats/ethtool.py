@@ -20,7 +20,7 @@ from typing import Final
 from netstudy.formats.instants import first_line, instant_s
 from netstudy.formats.interface_counters import QUANTITIES
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 PREFIX: Final = "ethtool_"
@@ -90,14 +90,8 @@ class Ethtool:
         """The readings of each interface. Raises FormatError if a line is no counter."""
         text = text_of(data)
         reader = _Reader()
-        lines = text.splitlines()
-        for number, line in enumerate(lines, 1):
-            if number == len(lines) and not text.endswith("\n"):
-                reader.notes.append(
-                    f"line {number} is left out: it does not end, so that its value may be cut off."
-                )
-            else:
-                reader.line(line, f"line {number}")
+        for number, line in enumerate(whole_lines(text, reader.notes), 1):
+            reader.line(line, f"line {number}")
         reader.flush()
         if not reader.readings.counters():
             raise FormatError("the file has no counters")
@@ -120,7 +114,7 @@ class _Reader:
     def line(self, line: str, where: str) -> None:
         """Take the next line."""
         text = line.strip()
-        at_s = instant_s(line)
+        at_s = instant_s(line, where)
         if at_s is not None:
             self.flush()
             self.readings.instant(at_s)
@@ -144,7 +138,7 @@ class _Reader:
         if not values:
             return
         counts = Counter(_name(name) for name, _ in values)
-        if any(self.readings.has(name, self.part) for name in counts):
+        if self.readings.has_part(self.part):
             self.readings.anew()
         for name, value in values:
             if counts[_name(name)] == 1:

@@ -47,7 +47,8 @@ def growth(before: Counters, after: Counters) -> Growth:
     A counter that a reading leaves out because it is 0 counts as 0. A counter that only one reading
     has is left out. A fall is undone as a wrap only if the counter was in the upper half of its
     range (2^32 or 2^64) and grew by less than half the range; otherwise the counters were reset.
-    Both readings must be of the same part.
+    Both readings must be of the same part and from the same tool: another tool may lack a counter
+    that this one leaves out only when it is 0.
     """
     if before.part != after.part:
         raise ValueError(f"readings of two parts: {before.part!r} and {after.part!r}")
@@ -83,8 +84,8 @@ def growths(
     before: Sequence[Counters], after: Sequence[Counters], *, new_from_zero: bool = False
 ) -> tuple[Growth, ...]:
     """The growth of every part from the first reading in `before` to the last one in `after`, by
-    way of all readings between them, so that a reset between two of them is found. Both may be
-    the same readings, those of one file. A part that only one of the two has has no values.
+    way of all readings between them, so that a reset between two of them is found. For the
+    readings of one file, both are the same. A part that only one of the two has gets no values.
 
     `new_from_zero`: True if a part that only `after` has began at 0, as the counters of a TCP
     connection do (`ss`); if False, such a part has no values, since it may only have been missing

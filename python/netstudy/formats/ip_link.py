@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from netstudy.formats import json_text
-from netstudy.formats.instants import sections
+from netstudy.formats.instants import beginning, sections
 from netstudy.formats.interface_counters import QUANTITIES
 from netstudy.formats.json_text import Object
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
@@ -46,14 +46,13 @@ class IpLink:
 
     def recognises(self, head: bytes) -> bool:
         """True if the file is JSON of interfaces."""
-        part = next(sections(head.decode(errors="replace")), None)
-        return part is not None and _BEGINS.match(part[2]) is not None
+        return _BEGINS.match(beginning(head)) is not None
 
     def read(self, data: bytes) -> HostReadings:
         """The readings of each interface. Raises FormatError if the file was cut off, or has no
         statistics."""
         readings = Readings()
-        for at_s, _, text in sections(text_of(data)):
+        for at_s, text in sections(text_of(data)):
             if at_s is not None:
                 readings.instant(at_s)
             for document in json_text.documents(text):

@@ -14,6 +14,7 @@ as the number of open connections, are left out.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from netstudy.formats.measured import Better, Quantity
@@ -21,7 +22,7 @@ from netstudy.formats.measured import Better, Quantity
 _GROUPS: Final = re.compile(
     r"MPTcpExt|UdpLite6|UdpLite|IcmpMsg|Icmp6|Icmp|TcpExt|IpExt|Udp6|Udp|Tcp|Ip6|Ip|Sctp|Xfrm"
 )
-"""Groups by which a word of nstat may begin; a group comes before those that begin like it."""
+"""Groups by which a word of nstat may begin; a longer group comes before its own beginning."""
 _STATES: Final = re.compile(
     r"IpForwarding|IpDefaultTTL|(?:Tcp|Sctp)Rto(?:Algorithm|Min|Max|Initial)|TcpMaxConn"
     r"|(?:Tcp|Sctp|MPTcpExtMP)CurrEstab|SctpValCookieLife|SctpMaxInitRetr"
@@ -57,6 +58,7 @@ _LISTED: Final = """
 """The counters by which a slow network is understood, of the 350 or so that a kernel has."""
 
 
+@cache
 def counter_name(word: str) -> str | None:
     """The name of a counter by its word in `nstat`, such as TcpExtTCPTimeouts; None: it is not
     cumulative."""

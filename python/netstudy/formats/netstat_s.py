@@ -238,7 +238,7 @@ class _Reader:
     def line(self, line: str, where: str) -> None:
         """Take the next line."""
         text = line.strip()
-        at_s = instant_s(line)
+        at_s = instant_s(line, where)
         if at_s is not None:
             self.readings.instant(at_s)
             self.groups = set()

@@ -61,7 +61,7 @@ FORMAT: Final = Nstat()
 
 
 def _read_json(readings: Readings, text: str) -> None:
-    for at_s, _, part in sections(text):
+    for at_s, part in sections(text):
         if at_s is not None:
             readings.instant(at_s)
         for document in json_text.documents(part):
@@ -81,7 +81,7 @@ def _read_text(readings: Readings, text: str) -> None:
             "that are 0, the missing ones would count as 0"
         )
     for number, line in enumerate(text.splitlines(), 1):
-        at_s = instant_s(line)
+        at_s = instant_s(line, f"line {number}")
         if at_s is not None:
             readings.instant(at_s)
         elif line.strip() == _TITLE:

@@ -39,6 +39,18 @@ def text_of(data: bytes) -> str:
         raise FormatError(f"line {line}: the file is not text in UTF-8") from None
 
 
+def whole_lines(text: str, notes: list[str]) -> list[str]:
+    """The lines of a text, without a last one that does not end, so that its last number may have
+    lost digits; `notes` get a sentence about it."""
+    lines = text.splitlines()
+    if not lines or text.endswith(("\n", "\r")):
+        return lines
+    notes.append(
+        f"line {len(lines)} is left out: it does not end, so that its last value may be cut off."
+    )
+    return lines[:-1]
+
+
 def _decompressed(data: bytes) -> bytes:
     parts = []
     while data.startswith(_GZIP):

@@ -14,7 +14,7 @@ from typing import Final
 from netstudy.formats.instants import first_line, instant_s
 from netstudy.formats.kernel_counters import LEFT_OUT, QUANTITIES, counter_name
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 _NAMES: Final = re.compile(r"(?P<group>[A-Z]\w*):(?P<rest>(?: [A-Za-z]\w*)+) ?", re.ASCII)
@@ -44,14 +44,11 @@ class ProcNet:
         """The readings. Raises FormatError if a line is neither names nor values, or the file ends
         between them."""
         reader = _Reader(Readings(), [])
-        text = text_of(data)
-        lines = text.splitlines()
+        lines = whole_lines(text_of(data), reader.notes)
+        is_cut = bool(reader.notes)
         for number, line in enumerate(lines, 1):
-            if number == len(lines) and not text.endswith("\n"):
-                reader.unfinished(line.strip(), f"line {number}")
-            else:
-                reader.line(line.strip(), f"line {number}")
-        if reader.group is not None:
+            reader.line(line.strip(), f"line {number}")
+        if reader.group is not None and not is_cut:
             raise FormatError(
                 f"line {len(lines)}: the file was cut off: {reader.group} has no values"
             )
@@ -74,7 +71,7 @@ class _Reader:
 
     def line(self, line: str, where: str) -> None:
         """Take the next line."""
-        at_s = instant_s(line)
+        at_s = instant_s(line, where)
         if self.group is not None:
             self._values(self.group, line, where)
         elif at_s is not None:
@@ -85,16 +82,6 @@ class _Reader:
             self._put(match["word"], int(match["value"]), where)
         elif line and not line.startswith(("#", "=")) and not _NO_NAMES.fullmatch(line):
             raise FormatError(f"{where}: names or values of a group of counters are expected")
-
-    def unfinished(self, line: str, where: str) -> None:
-        """Take a last line that does not end, so that its last number may have lost digits."""
-        if self.group is not None or _PAIR.fullmatch(line):
-            self.notes.append(
-                f"{where} is left out: it does not end, so that its last value may be cut off."
-            )
-            self.group = None
-        else:
-            self.line(line, where)
 
     def _values(self, group: str, line: str, where: str) -> None:
         match = _VALUES.fullmatch(line)

@@ -69,14 +69,14 @@ FORMAT: Final = ProcNetDev()
 
 def _read_line(readings: Readings, line: str, where: str) -> None:
     text = line.strip()
-    at_s = instant_s(line)
+    at_s = instant_s(line, where)
     if at_s is not None:
         readings.instant(at_s)
     elif _TITLE.fullmatch(text):
         readings.anew()
     elif text.startswith("face"):
         if _NAMES.fullmatch(text) is None:
-            raise FormatError(f"{where}: the columns are not those of Linux since 2.2")
+            raise FormatError(f"{where}: Linux since 2.2 has other columns")
     elif text:
         match = _ROW.fullmatch(text)
         if match is None:

@@ -49,6 +49,10 @@ class Readings:
         values[name] = value
         return True
 
+    def has_part(self, part: str) -> bool:
+        """True if the current reading has the part."""
+        return part in self._open
+
     def has(self, name: str, part: str = "") -> bool:
         """True if the current reading of the part has this counter."""
         return name in self._open.get(part, {})

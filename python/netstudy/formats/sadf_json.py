@@ -90,7 +90,7 @@ def _read_record(records: Records, record: Object, path: str) -> None:
         raise FormatError(f"{where}.interval: {length_s:g} s is no interval")
     for activity in ACTIVITIES:
         for item, row, place in _rows(activity, record, path):
-            values = _numbers(row, place, records.notes)
+            values = _numbers(row, activity.needs, place, records.notes)
             if activity.sign in values:
                 records.row(activity, end_s, length_s, item, values)
 
@@ -133,14 +133,15 @@ def _rows(activity: Activity, record: Object, path: str) -> Iterator[tuple[str, 
         yield item, row, place
 
 
-def _numbers(row: Object, path: str, notes: list[str]) -> dict[str, float]:
-    """The numbers of a row and of the objects in it, by plain names."""
+def _numbers(row: Object, needs: frozenset[str], path: str, notes: list[str]) -> dict[str, float]:
+    """The numbers with these plain names, in a row and in the objects in it."""
     found: dict[str, float] = {}
     for key, value in row.items():
-        if isinstance(value, dict):
-            found |= _numbers(value, f"{path}.{key}", notes)
-        elif not isinstance(value, str):
+        name = plain_name(key)
+        if type(value) is dict:
+            found |= _numbers(value, needs, f"{path}.{key}", notes)
+        elif name in needs:
             number = json_text.number(row, key, path, notes)
             if number is not None:
-                found[plain_name(key)] = number
+                found[name] = number
     return found

@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from netstudy.formats import numbers
 from netstudy.formats.clock import iso_s
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.sysstat import (
     LEFT_OUT,
     QUANTITIES,
     Activity,
     Records,
     activity_of,
+    numbers_of,
     plain_name,
 )
 
 _HEADER: Final = "# hostname;interval;timestamp"
 _ROW: Final = re.compile(rb"[^;\n]+;-?\d+;\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[^;\n]*;")
 _FIXED: Final = 3
-"""Columns before those of the activity: host, interval, time."""
+"""Columns before the activity: host, interval, time."""
 _RESTART: Final = "LINUX-RESTART"
 _COMMENT: Final = "COM "
 
@@ -36,7 +38,7 @@ _COMMENT: Final = "COM "
 class _Table:
     activity: Activity
     columns: list[str]
-    """Plain names after those of host, interval and time."""
+    """Plain names of the columns after host, interval and time."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ class SadfTable:
         records = Records()
         table: _Table | None = None
         headed = False
-        for number, line in enumerate(text.splitlines(), 1):
+        for number, line in enumerate(whole_lines(text, records.notes), 1):
             if line.startswith("#"):
                 table, headed = _table(line, f"line {number}"), True
             elif line.strip():
@@ -106,27 +108,26 @@ def _read_row(records: Records, table: _Table | None, line: str, where: str) -> 
         return
     if table is None or fields[0].startswith(_COMMENT):
         return
-    if len(fields) != len(table.columns):
-        raise FormatError(
-            f"{where}: the row has {len(fields)} values for {len(table.columns)} columns"
-        )
-    named = dict(zip(table.columns, fields, strict=True))
-    item = "" if table.activity.item is None else named.pop(table.activity.item)
-    values = {}
-    for name, text in named.items():
-        if numbers.is_finite(text):
-            values[name] = numbers.decimal(text, f"{where}, {name}")
-        else:
-            records.notes.append(f"{where}: {name} is left out, its value is {text}.")
+    activity = table.activity
+    values, notes = numbers_of(table.columns, fields, activity.needs, where)
+    records.notes += notes
+    item = "" if activity.item is None else fields[table.columns.index(activity.item)]
     interval_s = numbers.whole(length, f"{where}, interval")
-    records.row(table.activity, _time_s(stamp, where), interval_s, item, values)
+    records.row(activity, _time_s(stamp, where), interval_s, item, values)
+
+
+@lru_cache(maxsize=1024)
+def _utc_s(text: str) -> float:
+    """The time of a row, without its place: many rows have the same time."""
+    return float(text) if text.isdigit() else iso_s(text, "timestamp")
 
 
 def _time_s(text: str, where: str) -> float:
-    if text.isascii() and text.isdigit():
-        return float(numbers.whole(text, where))
-    if text.endswith(" UTC"):
-        return iso_s(text, where)
+    if re.fullmatch(r"[0-9]{1,12}", text) or text.endswith(" UTC"):
+        try:
+            return _utc_s(text)
+        except FormatError as error:
+            raise FormatError(f"{where}, {error}") from None
     raise FormatError(
         f"{where}: {text} is a local time, and the file does not say of which zone; make the file "
         "with sadf -d FILE (UTC) or sadf -dU FILE (seconds since 1970), without -t and -T"

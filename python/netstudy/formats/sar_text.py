@@ -17,20 +17,20 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Final
 
-from netstudy.formats import numbers
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.sysstat import (
     LEFT_OUT,
     QUANTITIES,
     Activity,
     Records,
     activity_of,
+    numbers_of,
     plain_name,
 )
 
 _TITLE: Final = re.compile(
-    r"Linux (?P<release>\S+) \((?P<host>[^()]*)\)\s+(?P<date>\S+)\s+_\S+_\s+\(\d+ CPU\)\s*"
+    r"Linux (?P<release>\S+) \((?P<host>[^()]*)\)\s+(?P<date>\S.*?)\s+_\S+_\s+\(\d+ CPU\)\s*"
 )
 _TITLE_BYTES: Final = re.compile(rb"\s*Linux \S+ \([^()\n]*\)[ \t]+\S.*\(\d+ CPU\)\s*\n")
 _OTHERS: Final = (b"avg-cpu", b" PID ", b"Device", b"Device:")
@@ -39,6 +39,8 @@ _CLOCK: Final = re.compile(r"(\d\d):(\d\d):(\d\d)", re.ASCII)
 _ISO: Final = re.compile(r"(\d{4})[-/](\d\d)[-/](\d\d)", re.ASCII)
 _SLASHES: Final = re.compile(r"(\d\d)/(\d\d)/(\d{4}|\d\d)", re.ASCII)
 _DOTS: Final = re.compile(r"(\d\d)\.(\d\d)\.(\d{4}|\d\d)", re.ASCII)
+_FIRST_COLUMNS: Final = frozenset({"tps", "proc", "atmptf", "active", "idgm"})
+"""Columns that begin tables without items and are not read (sar -b, -w, -n ETCP,TCP,UDP)."""
 _DAY_S: Final = 86_400
 _DECIDABLE: Final = "S_TIME_FORMAT=ISO LC_ALL=C sar … or sadf -j FILE"
 _ZONE_NOTE: Final = (
@@ -91,7 +93,7 @@ class SarText:
         """The series of the host. Raises FormatError if the file is not decidable, or a row is cut
         off."""
         reader = _Reader()
-        for number, line in enumerate(text_of(data).splitlines(), 1):
+        for number, line in enumerate(whole_lines(text_of(data), reader.records.notes), 1):
             reader.line(line, f"line {number}")
         return reader.records.readings()
 
@@ -134,7 +136,8 @@ class _Reader:
         day = _date(match["date"], where)
         day_s = datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()
         self.records.of_host(match["host"], where)
-        self.records.notes[:] = [_ZONE_NOTE, *self.records.notes[1:]]
+        if _ZONE_NOTE not in self.records.notes:
+            self.records.notes.append(_ZONE_NOTE)
         self.start, self.clocks = _Clock(day_s, day_s), {}
 
     def _restart(self, text: str, where: str) -> None:
@@ -152,6 +155,8 @@ class _Reader:
         if self.after_gap:
             self.columns = tuple(plain_name(word) for word in words)
             self.activity = activity_of(list(self.columns))
+            if self.activity is not None:
+                _check_first(self.activity, self.columns[0], where)
         clock = self.clocks.setdefault(self.columns, _Clock(start.day_s, start.now_s))
         before_s = clock.now_s
         end_s = clock.at(time_s, where)
@@ -162,18 +167,9 @@ class _Reader:
     def _values(
         self, activity: Activity, end_s: float, before_s: float, words: list[str], where: str
     ) -> None:
-        if len(words) != len(self.columns):
-            raise FormatError(
-                f"{where}: the row has {len(words)} values for {len(self.columns)} columns"
-            )
-        named = dict(zip(self.columns, words, strict=True))
-        item = "" if activity.item is None else named.pop(activity.item)
-        values = {}
-        for name, word in named.items():
-            if numbers.is_finite(word):
-                values[name] = numbers.decimal(word, f"{where}, {name}")
-            else:
-                self.records.notes.append(f"{where}: {name} is left out, its value is {word}.")
+        values, notes = numbers_of(self.columns, words, activity.needs, where)
+        self.records.notes += notes
+        item = "" if activity.item is None else words[self.columns.index(activity.item)]
         # Rows of one interval have the same time; only the first of them sees the clock move.
         length_s = end_s - before_s if end_s > before_s else None
         self.records.row(activity, end_s, length_s, item, values)
@@ -182,6 +178,16 @@ class _Reader:
         if self.start is None:
             raise FormatError(f"{where}: sar's title with the date is missing")
         return self.start
+
+
+def _check_first(activity: Activity, column: str, where: str) -> None:
+    """Refuse a table whose first column is a part of the clock, such as `a. m.` or its translation.
+    sar prints the item first, and a known column first in a table without items."""
+    if column != activity.item and column not in (*activity.needs, *_FIRST_COLUMNS):
+        raise FormatError(
+            f'{where}: "{column}" is not known as a part of the clock or as a column; make the '
+            f"file with {_DECIDABLE}"
+        )
 
 
 def _is_summary(text: str) -> bool:
@@ -199,10 +205,11 @@ def _time_of_day(text: str, where: str) -> tuple[int, list[str]]:
             f'{where}: "{first}" is not a time such as 13:20:09; make the file with {_DECIDABLE}'
         )
     hour, minute, second = map(int, match.groups())
-    if rest[:1] in (["AM"], ["PM"]):
+    half = rest[0].replace(".", "").upper() if rest else ""
+    if half in ("AM", "PM"):
         if not 1 <= hour <= 12:
             raise FormatError(f"{where}: {first} {rest[0]} is no time")
-        hour = hour % 12 + (12 if rest[0] == "PM" else 0)
+        hour = hour % 12 + (12 if half == "PM" else 0)
         rest = rest[1:]
     if hour > 23 or minute > 59 or second > 60:
         raise FormatError(f"{where}: {first} is no time")

@@ -80,7 +80,7 @@ class SoftnetStat:
         readings = Readings()
         lines, row = text_of(data).splitlines(), 0
         for number, line in enumerate(lines, 1):
-            at_s = instant_s(line)
+            at_s = instant_s(line, f"line {number}")
             if at_s is not None:
                 readings.instant(at_s)
                 row = 0
@@ -99,7 +99,7 @@ FORMAT: Final = SoftnetStat()
 
 def _read_row(readings: Readings, words: list[str], row: int) -> None:
     part = f"cpu{int(words[_CPU], 16) if len(words) > _CPU else row}"
-    if readings.has(_COLUMNS[0], part):
+    if readings.has_part(part):
         readings.anew()
     for place, name in _COLUMNS.items():
         if place < len(words):

@@ -6,16 +6,17 @@ two addresses and ports only: it is a part named `LOCAL > PEER`. `busy`, `rwnd_l
 window or its own send buffer was the limit; they are the best evidence of a bottleneck that a file
 can have.
 
-ss prints most fields only if they are above 0. An absent field counts as 0 only where the record
-shows that the kernel has it: the two limits next to `busy`, retransmitted bytes next to
-`bytes_sent`, and retransmitted segments next to `cwnd`.
+ss prints a count or a time only if it is above 0. An absent one counts as 0 if the file shows that
+kernel and ss have it, since another socket or another reading prints it. Whoever prints `busy` has
+both limits, whoever prints `bytes_sent` has retransmitted bytes, and all have `retrans`. A file
+without any `busy`, from a kernel before 4.10, has no limits: they are missing, not 0.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Final
 
@@ -32,20 +33,21 @@ from netstudy.formats.measured import (
     Quantity,
     Series,
 )
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
-_TITLE: Final = re.compile(r"(?:Netid\s+)?State\s+Recv-Q\s+Send-Q\s+Local Address.*")
+_TITLE: Final = re.compile(r"(?:Netid\s+)?(?:State\s+)?Recv-Q\s+Send-Q\s+Local Address.*")
 _STATES: Final = (
     "ESTAB|SYN-SENT|SYN-RECV|FIN-WAIT-1|FIN-WAIT-2|TIME-WAIT|CLOSE-WAIT|LAST-ACK|LISTEN|CLOSING|"
     "UNCONN|NEW-SYN-RECV|UNKNOWN|BOUND-INACTIVE|CLOSED"
 )
 _RECORD: Final = re.compile(
-    rf"(?:(?P<netid>[a-z_\d]+)\s+)?(?P<state>{_STATES})\s+\d+\s+\d+\s+(?P<local>\S+)\s+"
-    r"(?P<peer>\S+)(?P<rest>.*)"
+    rf"(?:(?P<netid>[a-z]\w*)\s+)?(?:(?P<state>{_STATES})\s+)?\d+\s+\d+\s+(?P<local>\S+:\S+)\s+"
+    r"(?P<peer>\S+:\S+)(?P<rest>.*)"
 )
 _USERS: Final = re.compile(r"users:\(\(.*?\)\)")
-_FIELD: Final = re.compile(r"(?P<key>[a-z_]+):(?P<value>[\d.]\S*)", re.ASCII)
+_TIME_AFTER: Final = re.compile(r"Time: (?P<seconds>\d{9,10}\.\d{1,9})\s*", re.ASCII)
+_DASHES: Final = "---"
 _MS: Final = re.compile(r"(\d{1,20})ms(?:\(.*\))?", re.ASCII)
 _TOTAL: Final = re.compile(r"\d+/(\d{1,20})", re.ASCII)
 
@@ -68,13 +70,13 @@ _TIMES: Final = {
     "sndbuf_limited": "sndbuf_limited_ms",
 }
 _RETRANSMITTED: Final = "retransmitted_segments"
-_ZERO_WITH: Final = {
-    "rwnd_limited_ms": "busy",
-    "sndbuf_limited_ms": "busy",
-    "bytes_retransmitted": "bytes_sent",
-    _RETRANSMITTED: "cwnd",
+_KEYS: Final = frozenset((*_WHOLE, *_TIMES, "retrans", "rtt", "minrtt", "cwnd"))
+"""The fields that are read."""
+_IMPLIED: Final = {
+    "busy_ms": ("rwnd_limited_ms", "sndbuf_limited_ms"),
+    "bytes_sent": ("bytes_retransmitted",),
 }
-"""Counter -> field in whose presence it is 0 if it is absent."""
+"""Counter -> counters that a kernel with this one has, too."""
 _RATES: Final = {"bytes_acked": "acked_mbps", "bytes_received": "received_mbps"}
 """Counter of bytes -> its rate between two readings."""
 
@@ -118,8 +120,8 @@ QUANTITIES: Final = (
         "busy time in which the socket's send buffer was the limit",
         "ms",
     ),
-    Quantity("srtt_us", "smoothed RTT", "us", "lower", 0, "the kernel's smoothed RTT (rtt)"),
-    Quantity("min_rtt_us", "minimum RTT", "us", "lower", 0, "the kernel's minimum RTT (minrtt)"),
+    Quantity("srtt_us", "smoothed RTT", "µs", "lower", 0, "the kernel's smoothed RTT (rtt)"),
+    Quantity("min_rtt_us", "minimum RTT", "µs", "lower", 0, "the kernel's minimum RTT (minrtt)"),
     Quantity("cwnd_segments", "cwnd", "", "neither", 0, "congestion window in segments of MSS"),
     Quantity(
         "acked_mbps",
@@ -145,7 +147,7 @@ class Ss:
     """`ss -tin`; see the module."""
 
     name: str = "ss"
-    title: str = "ss -tin, also with -m, -e, -p, -O, -H, and repeated with times"
+    title: str = "ss -tin, also with -m, -e, -p, -O, -H, repeated with times, and as Flent calls it"
     quantities: tuple[Quantity, ...] = QUANTITIES
     left_out: tuple[str, ...] = (
         "RTT and cwnd of a file with a single reading or without times: they are states of one "
@@ -162,19 +164,11 @@ class Ss:
     def read(self, data: bytes) -> HostReadings:
         """Counters of each connection and reading, and series of RTT and cwnd if there are times.
         Raises FormatError if a line or a value is not of ss, or the file has no TCP information."""
-        text = text_of(data)
         reader = _Reader()
-        lines = text.splitlines()
-        whole = len(lines) if text.endswith("\n") else len(lines) - 1
-        for number, line in enumerate(lines[:whole], 1):
+        notes: list[str] = []
+        for number, line in _times_first(whole_lines(text_of(data), notes), notes):
             reader.line(line, number)
         reader.flush()
-        notes = list(reader.notes)
-        if whole < len(lines):
-            notes.append(
-                f"line {len(lines)} is left out: it does not end, so that its last value may be "
-                "cut off."
-            )
         return _content(reader, notes)
 
 
@@ -193,7 +187,6 @@ class _Sample:
 class _Reader:
     readings: Readings = field(default_factory=Readings)
     samples: dict[str, list[_Sample]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
     sockets: int = 0
     at_s: float | None = None
     part: str | None = None
@@ -204,7 +197,7 @@ class _Reader:
     def line(self, line: str, number: int) -> None:
         """Take the next line."""
         text = line.strip()
-        at_s = instant_s(line)
+        at_s = instant_s(line, f"line {number}")
         if at_s is not None:
             self.flush()
             self.readings.instant(at_s)
@@ -235,9 +228,10 @@ class _Reader:
         if not fields:
             return
         values = _counters(fields, self.where)
-        if any(self.readings.has(name, part) for name in values):
-            # The connection comes again without a time or a title before it.
+        if self.readings.has_part(part):
+            # The connection comes again without a time before it.
             self.readings.anew()
+        self.readings.of_part(part)
         for name, value in values.items():
             self.readings.put(name, value, part)
         if self.at_s is not None:
@@ -245,15 +239,33 @@ class _Reader:
             self.samples.setdefault(part, []).append(_Sample(self.at_s, states))
 
 
+def _times_first(lines: Sequence[str], notes: list[str]) -> Iterator[tuple[int, str]]:
+    """The lines with their numbers, and the time of each reading before it. Flent's ss_iterate.sh
+    prints it after the reading, with a line of dashes between readings."""
+    if not any(map(_TIME_AFTER.fullmatch, lines)):
+        yield from enumerate(lines, 1)
+        return
+    reading: list[tuple[int, str]] = []
+    for number, line in enumerate(lines, 1):
+        if match := _TIME_AFTER.fullmatch(line):
+            yield number, match["seconds"]
+            yield from reading
+            reading = []
+        elif line.strip() != _DASHES:
+            reading.append((number, line))
+    if any(line.strip() for _, line in reading):
+        notes.append(f"Left out from line {reading[0][0]} on: the last reading has no time.")
+
+
 def _fields(text: str, where: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in text.split():
-        match = _FIELD.fullmatch(word)
-        if match is None:
+        key, _, value = word.partition(":")
+        if key not in _KEYS or not value:
             continue
-        if match["key"] in found:
-            raise FormatError(f"{where}: {match['key']} is there twice in one socket")
-        found[match["key"]] = match["value"]
+        if key in found:
+            raise FormatError(f"{where}: {key} is there twice in one socket")
+        found[key] = value
     return found
 
 
@@ -268,9 +280,6 @@ def _counters(fields: Mapping[str, str], where: str) -> dict[str, int]:
             found[name] = _part(_MS, fields[key], f"{where}, {key}")
     if "retrans" in fields:
         found[_RETRANSMITTED] = _part(_TOTAL, fields["retrans"], f"{where}, retrans")
-    for name, key in _ZERO_WITH.items():
-        if name not in found and key in fields:
-            found[name] = 0
     for name, value in found.items():
         if value > COUNTER_MAX:
             raise FormatError(f"{where}: {value} is not a value of {name}")
@@ -296,8 +305,17 @@ def _states(fields: Mapping[str, str], where: str) -> dict[str, float]:
     return found
 
 
+def _with_zeros(readings: Sequence[Counters]) -> tuple[Counters, ...]:
+    """The readings, with 0 for each counter that ss would have printed if it were more."""
+    known = dict.fromkeys(name for each in readings for name in each.values)
+    for name in (*known,):
+        known |= dict.fromkeys(_IMPLIED.get(name, ()))
+    zeros = {**dict.fromkeys(known, 0), _RETRANSMITTED: 0}
+    return tuple(replace(each, values={**zeros, **each.values}) for each in readings)
+
+
 def _content(reader: _Reader, notes: list[str]) -> HostReadings:
-    counters = reader.readings.counters()
+    counters = _with_zeros(reader.readings.counters())
     if reader.sockets and not counters:
         raise FormatError(
             "no socket has TCP information; make the file with ss -tin (-i prints it, -t takes TCP)"

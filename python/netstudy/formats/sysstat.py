@@ -12,12 +12,14 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import Final
 
 import numpy as np
 
+from netstudy.formats import numbers
 from netstudy.formats.measured import Better, Floats, FormatError, HostReadings, Quantity, Series
 
 Row = Mapping[str, float]
@@ -33,9 +35,13 @@ _SHARES: Final = frozenset(
 )
 """Columns that share out the time of a CPU. `%user` includes `%guest`, `%usr` does not; a report
 has one of the two."""
+_IDLE: Final = "idle"
 _SHARES_SLACK: Final = 1.0
 """How far the shares of a CPU may be from 100 % in total. Each is rounded to 0.01; where a CPU came
 or went in the interval, sysstat's mean over all CPUs adds up to 99.9 in its own test data."""
+_MOST: Final = {"%": 101.0, "Mbit/s": 1e7, "MB/s": 2e5, "1/s": 1e9}
+"""Unit -> a value that no host exceeds. Where a counter went back, sysstat prints a rate near 2^64
+or 2^32 by the interval (sysstat#259); a share may be 0.5 above 100 by rounding."""
 _STEP_S: Final = 1.0
 """sysstat prints whole seconds, so that two of its times may be off by one together."""
 
@@ -62,6 +68,14 @@ class Activity:
     """If several give the same quantity, the first one that has its columns counts."""
     item: str | None = None
     """Plain name of the column with the CPU, interface or disk; None: it is of the whole host."""
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """Plain names of the columns with numbers that are read."""
+        shares = _SHARES if self.sign == _IDLE else ()
+        return frozenset(
+            (self.sign, *shares, *(name for each in self.measures for name in each.columns))
+        )
 
 
 def _quantity(name: str, label: str, unit: str, better: Better, meaning: str) -> Quantity:
@@ -124,8 +138,8 @@ _SWAP: Final = _quantity(
 )
 
 ACTIVITIES: Final = (
-    Activity(("cpu-load",), "idle", item="cpu"),
-    Activity(("cpu-load-all",), "idle", item="cpu"),
+    Activity(("cpu-load",), _IDLE, item="cpu"),
+    Activity(("cpu-load-all",), _IDLE, item="cpu"),
     Activity(
         ("network", "net-dev"),
         "rxkb",
@@ -209,13 +223,35 @@ LEFT_OUT: Final = (
     "Memory, paging, interrupts, load averages, pressure, sensors and protocols other than TCP: no "
     "metric of a study is made of them.",
 )
-_PERCENT: Final = frozenset(found.name for found in QUANTITIES if found.unit == "%")
+_LIMITS: Final = {found.name: _MOST[found.unit] for found in QUANTITIES}
 
 
+@cache
 def plain_name(column: str) -> str:
     """The name of a column without its unit: `ifutil` of `%ifutil` and `ifutil-percent`, `rxkb` of
     `rxkB/s`."""
     return column.removeprefix("%").removesuffix("/s").removesuffix("-percent").lower()
+
+
+def numbers_of(
+    columns: Sequence[str], words: Sequence[str], needs: frozenset[str], where: str
+) -> tuple[dict[str, float], list[str]]:
+    """The numbers of a row of text with these plain names, and notes about values that are none.
+
+    Raises FormatError, with `where`, if the row does not have a word for each column, or a word is
+    something else.
+    """
+    if len(words) != len(columns):
+        raise FormatError(f"{where}: the row has {len(words)} values for {len(columns)} columns")
+    found, notes = {}, []
+    for name, word in zip(columns, words, strict=True):
+        if name not in needs:
+            continue
+        if numbers.is_finite(word):
+            found[name] = numbers.decimal(word, f"{where}, {name}")
+        else:
+            notes.append(f"{where}: {name} is left out, its value is {word}.")
+    return found, notes
 
 
 def activity_of(columns: list[str]) -> Activity | None:
@@ -235,7 +271,7 @@ class Records:
 
     def __init__(self) -> None:
         self.notes: list[str] = []
-        """Sentences about values that were left out; they come first among those of the host."""
+        """Sentences about values that were left out; the first notes of the host."""
         self._host: str | None = None
         self._values: dict[str, dict[str, dict[float, float]]] = {}
         self._lengths_s: dict[float, float | None] = {}
@@ -266,10 +302,10 @@ class Records:
         self._lengths_s.setdefault(end_s, length_s)
         if activity.item == "cpu":
             item = "" if item in ("all", "-1") else f"cpu{item}"
-        found = self._cpu(row) if activity.sign == "idle" else _measured(activity, row)
+        found = self._cpu(row) if activity.sign == _IDLE else _measured(activity, row)
         part = self._values.setdefault(item, {})
         for name, value in found.items():
-            if value < 0 or not math.isfinite(value) or (name in _PERCENT and value > 101):
+            if not 0 <= value <= _LIMITS[name]:
                 self._odd[f"{name} outside of its range"] += 1
             elif end_s in part.setdefault(name, {}):
                 self._odd["a second value of the same interval"] += 1
@@ -285,7 +321,7 @@ class Records:
             quantity.name: shares[name] for name, quantity in _OF_CPUS.items() if name in shares
         }
         waiting = shares.get("iowait", 0.0) + shares.get("steal", 0.0)
-        return {_CPU.name: max(0.0, 100 - shares["idle"] - waiting), **found}
+        return {_CPU.name: max(0.0, 100 - shares[_IDLE] - waiting), **found}
 
     def readings(self, version: str | None = None) -> HostReadings:
         """The readings of all rows."""
@@ -298,6 +334,8 @@ class Records:
             if any(quantities.values())
         )
         odd = [f"Left out: {what} ({count} times)." for what, count in self._odd.items()]
+        if not series:
+            notes.append("The file has no activity that is read.")
         restarts = len(self._restarts_s)
         if restarts:
             notes.append(

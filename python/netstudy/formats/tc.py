@@ -1,7 +1,8 @@
 """`tc -s -j qdisc` and `tc -s qdisc`: the counters of queueing disciplines, also several readings.
 
 A qdisc is the part `DEVICE KIND HANDLE`, and `parent` where it is not at the root, since the qdiscs
-of an adapter's queues all have the handle 0. The letters of the text mean bytes (`b`) and bytes per
+of an adapter's queues all have the handle 0. `tc -s qdisc show dev DEVICE` does not print the
+device. The letters of the text mean bytes (`b`) and bytes per
 second (`bps`); only whole numbers are read from it.
 """
 
@@ -13,16 +14,16 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from netstudy.formats import json_text
-from netstudy.formats.instants import first_line, instant_s, sections
+from netstudy.formats.instants import beginning, first_line, instant_s, sections
 from netstudy.formats.json_text import Object
 from netstudy.formats.measured import FormatError, HostReadings, Quantity
-from netstudy.formats.plain_text import text_of
+from netstudy.formats.plain_text import text_of, whole_lines
 from netstudy.formats.readings import COUNTER_MAX, Readings
 
 _JSON: Final = re.compile(r'\s*\[\s*\{\s*"kind"\s*:\s*"\w+"\s*,\s*"handle"\s*:')
 _QDISC: Final = re.compile(
-    r"qdisc (?P<kind>\w+) (?P<handle>[0-9a-f]+:) (?:\[\w+\] )?dev (?P<dev>\S+)"
-    r"(?: (?:root|ingress|parent (?P<parent>[0-9a-f]*:[0-9a-f]*)))?(?P<rest> .*)?"
+    r"qdisc (?P<kind>\w+) (?P<handle>[0-9a-f]+:) (?:\[\w+\] ?)?(?:dev (?P<dev>\S+) ?)?"
+    r"(?:(?:root|ingress|parent (?P<parent>[0-9a-f]*:[0-9a-f]*)))?(?: .*)?"
 )
 _SENT: Final = re.compile(
     r"Sent (?P<bytes>\d{1,20}) bytes (?P<packets>\d{1,20}) pkt \(dropped (?P<drops>\d{1,20}), "
@@ -39,6 +40,10 @@ _COUNTERS: Final = {
     "ecn_mark": "qdisc_marks",
 }
 """Member of JSON -> counter."""
+_UNNAMED: Final = (
+    "The file does not name the device, as tc -s qdisc show dev DEVICE: all qdiscs of the file "
+    "count as qdiscs of one device."
+)
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,7 @@ class Tc:
             "",
             "lower",
             0,
-            "packets dropped, those of inner qdiscs included",
+            "packets dropped, by inner qdiscs too",
         ),
         Quantity(
             "qdisc_overlimits",
@@ -78,9 +83,8 @@ class Tc:
 
     def recognises(self, head: bytes) -> bool:
         """True if the file begins with a qdisc, as JSON or text."""
-        part = next(sections(head.decode(errors="replace")), None)
-        return part is not None and (
-            _JSON.match(part[2]) is not None
+        return (
+            _JSON.match(beginning(head)) is not None
             or _QDISC.fullmatch(first_line(head).strip()) is not None
         )
 
@@ -89,9 +93,8 @@ class Tc:
         statistics."""
         text = text_of(data)
         readings, notes = Readings(), list[str]()
-        first = next(sections(text), None)
-        if first is not None and first[2].lstrip().startswith("["):
-            _read_json(readings, text)
+        if beginning(data).lstrip().startswith("["):
+            _read_json(readings, text, notes)
         else:
             _read_text(readings, text, notes)
         if not readings.counters():
@@ -102,8 +105,12 @@ class Tc:
 FORMAT: Final = Tc()
 
 
-def _part(dev: str, kind: str, handle: str, parent: str | None) -> str:
-    return f"{dev} {kind} {handle}" + ("" if parent is None else f" parent {parent}")
+def _part(dev: str | None, kind: str, handle: str, parent: str | None, notes: list[str]) -> str:
+    if dev is None and _UNNAMED not in notes:
+        notes.append(_UNNAMED)
+    return " ".join(
+        filter(None, (dev, kind, handle, None if parent is None else f"parent {parent}"))
+    )
 
 
 def _put(readings: Readings, name: str, value: int, part: str, where: str) -> None:
@@ -113,22 +120,24 @@ def _put(readings: Readings, name: str, value: int, part: str, where: str) -> No
         raise FormatError(f"{where}: {part} is there twice in one reading")
 
 
-def _read_json(readings: Readings, text: str) -> None:
-    for at_s, _, part in sections(text):
+def _read_json(readings: Readings, text: str, notes: list[str]) -> None:
+    for at_s, part in sections(text):
         if at_s is not None:
             readings.instant(at_s)
         for document in json_text.documents(part):
             readings.anew()
             for index, each in enumerate(json_text.listing(document, "")):
-                _read_qdisc(readings, json_text.mapping(each, f"[{index}]"), f"[{index}]")
+                qdisc = json_text.mapping(each, f"[{index}]")
+                _read_qdisc(readings, qdisc, f"[{index}]", notes)
 
 
-def _read_qdisc(readings: Readings, qdisc: Object, path: str) -> None:
-    texts = [json_text.string(qdisc, key, path) for key in ("dev", "kind", "handle")]
-    dev, kind, handle = (text or "" for text in texts)
-    if not dev or not kind:
-        raise FormatError(f"{path}: dev and kind are missing")
-    part = _part(dev, kind, handle, json_text.string(qdisc, "parent", path))
+def _read_qdisc(readings: Readings, qdisc: Object, path: str, notes: list[str]) -> None:
+    dev, kind, handle, parent = (
+        json_text.string(qdisc, key, path) for key in ("dev", "kind", "handle", "parent")
+    )
+    if not kind or not handle:
+        raise FormatError(f"{path}: kind and handle are missing")
+    part = _part(dev, kind, handle, parent, notes)
     for key, name in _COUNTERS.items():
         value = json_text.whole(qdisc, key, path)
         if value is not None:
@@ -145,18 +154,12 @@ class _Block:
 
 
 def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
-    if not text.endswith("\n"):
-        cut = text.count("\n") + 1
-        text = text[: text.rfind("\n") + 1]
-        notes.append(
-            f"line {cut} is left out: it does not end, so that its last value may be cut off."
-        )
-    for block in _blocks(readings, text):
+    for block in _blocks(readings, whole_lines(text, notes), notes):
         found = " ".join(block.lines)
         match = _SENT.search(found)
         if match is None:
             continue
-        if readings.has("qdisc_bytes", block.part):
+        if readings.has_part(block.part):
             readings.anew()
         for key, value in match.groupdict().items():
             _put(readings, _COUNTERS[key], int(value), block.part, block.where)
@@ -164,11 +167,11 @@ def _read_text(readings: Readings, text: str, notes: list[str]) -> None:
             _put(readings, "qdisc_marks", int(marks[1]), block.part, block.where)
 
 
-def _blocks(readings: Readings, text: str) -> Iterator[_Block]:
+def _blocks(readings: Readings, lines: list[str], notes: list[str]) -> Iterator[_Block]:
     """Each qdisc; the times between them are given to the readings."""
     block: _Block | None = None
-    for number, line in enumerate(text.splitlines(), 1):
-        at_s = instant_s(line)
+    for number, line in enumerate(lines, 1):
+        at_s = instant_s(line, f"line {number}")
         match = _QDISC.fullmatch(line.strip())
         if (at_s is not None or match) and block is not None:
             yield block
@@ -176,7 +179,7 @@ def _blocks(readings: Readings, text: str) -> Iterator[_Block]:
         if at_s is not None:
             readings.instant(at_s)
         elif match:
-            part = _part(match["dev"], match["kind"], match["handle"], match["parent"])
+            part = _part(match["dev"], match["kind"], match["handle"], match["parent"], notes)
             block = _Block(part, f"line {number}")
         elif line.strip():
             if block is None or not line[:1].isspace():

@@ -102,8 +102,8 @@ _QUANTITIES: Final = (
         "Mbit/s",
         "higher",
         1,
-        "bytes of responses with their headers ÷ the time of the test; unlike goodput_mbps not the "
-        "body alone",
+        "bytes of responses with their headers ÷ the time of the test; unlike goodput_mbps not "
+        "only the bodies",
     ),
     Quantity(
         "socket_errors",
@@ -397,7 +397,7 @@ def _agree_with_the_histogram(each: _Distribution) -> Iterator[Check]:
         if abs(read.value - rows[percent]) > read.half + 0.001 + 0.001 * rows[percent]
     ]
     yield Check(
-        law="the percentiles are those of the histogram",
+        law="the percentiles agree with the histogram",
         holds=not other,
         detail="; ".join(other) or f"{len(both)} percentiles",
     )

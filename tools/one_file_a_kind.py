@@ -55,7 +55,7 @@ a template, a key of the output, an ending of names."""
 KEYS_OF_OTHERS: Final = frozenset({"limit", *StudyFile.model_fields})
 """Keys of conclusions that are also keys elsewhere, so that the key does not tell a kind."""
 FORMATS: Final = "formats/"
-"""The layer that gives measurements of other programs the vocabulary's names. It stands below
+"""The layer that gives measurements of other programs the vocabulary's names. It is below
 studies, so that it cannot use any part of a workload."""
 TELLS_WORDS: Final = ("plan", "testbed", "analysis", "report")
 """Layers whose texts must not contain words of a workload. The other layers (studies and verbs)

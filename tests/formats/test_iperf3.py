@@ -282,6 +282,20 @@ def test_an_event_of_an_error_is_a_failed_test() -> None:
     assert found.error == "unable to connect to server"
 
 
+def test_warnings_before_a_document_are_notes() -> None:
+    """Standard error in the same file."""
+    warning = (
+        "warning: UDP block size 1460 exceeds TCP MSS 1448, may result in fragmentation / drops"
+    )
+    text = f"{warning}\n" + (OWN / "udp-R.json").read_text()
+    assert FORMAT.recognises(text.encode())
+    (found,) = of_text(text)
+    assert found.values == only(FORMAT, OWN / "udp-R.json").values
+    assert f"iperf3 printed: {warning}" in found.notes
+    with pytest.raises(FormatError, match="the document that begins at line 2, column 1"):
+        of_text(text[:-20])
+
+
 def test_several_documents_are_several_tests() -> None:
     text = (OWN / "tcp-n.json").read_text() + (OWN / "udp-R.json").read_text()
     first, second = of_text(text)

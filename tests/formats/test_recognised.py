@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.formats import HEAD_BYTES, formats, read_file, recognise
-from netstudy.formats.measured import FormatError
+from netstudy.formats.measured import FormatError, HostReadings
 from netstudy.formats.plain_text import plain
 from tests.formats.samples import all_files
 
@@ -49,3 +49,28 @@ def test_a_compressed_file_that_was_cut_off_is_refused() -> None:
         plain(gzip.compress(b"a long text" * 100)[:-10])
     with pytest.raises(FormatError, match="compressed by gzip and damaged"):
         plain(b"\x1f\x8b\x08" + b"\xff" * 60)
+
+
+@pytest.mark.parametrize("path", all_files(), ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_a_format_declares_every_quantity_that_it_measures(path: Path) -> None:
+    """Counters of hosts have the kernel's names, which no list can hold."""
+    data = plain(path.read_bytes())
+    form = recognise(data[:HEAD_BYTES])
+    try:
+        content = () if form is None else form.read(data)
+    except FormatError:
+        return
+    if form is None or isinstance(content, HostReadings):
+        return
+    declared = {each.name for each in form.quantities}
+    found = {name for part in content for each in part.series for name in each.values}
+    for part in content:
+        found |= {*part.samples, *(each.quantity for each in part.histograms)}
+        found |= {_without_statistic(name, declared) for name in part.values}
+    assert found <= declared
+
+
+def _without_statistic(name: str, declared: set[str]) -> str:
+    stem, _, statistic = name.rpartition("_")
+    known = statistic in ("mean", "min", "max", "stddev") or statistic.startswith("p")
+    return stem if name not in declared and known else name

@@ -29,7 +29,10 @@ from netstudy.formats.plain_text import text_of
 
 _WAYS: Final[tuple[Way, Way]] = ("put", "get")
 _OTHER_END: Final[dict[End, End]] = {"sender": "receiver", "receiver": "sender"}
-_IS_JSON: Final = re.compile(rb'\s*\{(?:\s*"event":\s*"error"|.*"version":\s*"iperf 3)', re.DOTALL)
+_WARNINGS: Final = re.compile(r"(?P<warnings>(?:\s*warning: [^\n]*\n)*)\s*(?P<first>\S)")
+"""Lines of standard error before a document, where both went to one file."""
+_IS_JSON: Final = re.compile(rb'\{\s*"event":\s*"error",\s*"data":\s*"|"version":\s*"iperf 3')
+
 
 _QUANTITIES: Final = (
     Quantity(
@@ -165,20 +168,33 @@ class Iperf3:
 
     def recognises(self, head: bytes) -> bool:
         """See Format."""
-        if head.lstrip()[:1] == b"{":
-            return _IS_JSON.match(head) is not None
+        start = _WARNINGS.match(head.decode(errors="replace"))
+        if start is not None and start["first"] == "{":
+            return _IS_JSON.search(head) is not None
         return looks_like_text(head.decode(errors="replace"))
 
     def read(self, data: bytes) -> tuple[Measurement, ...]:
         """See Format."""
         text = text_of(data)
-        reports = json_reports(text) if text.lstrip()[:1] == "{" else text_reports(text)
+        start = _WARNINGS.match(text)
+        if start is not None and start["first"] == "{":
+            # Spaces in their place, so that messages name lines of the file.
+            reports = json_reports(_blank(start["warnings"]) + text[start.end("warnings") :])
+            for report in reports[:1]:
+                lines = start["warnings"].splitlines()
+                report.notes += [f"iperf3 printed: {line}" for line in lines if line.strip()]
+        else:
+            reports = text_reports(text)
         if not reports:
             raise FormatError("the file has no test of iperf3")
         return tuple(_measurement(report) for report in reports)
 
 
 FORMAT: Final = Iperf3()
+
+
+def _blank(text: str) -> str:
+    return "\n" * text.count("\n")
 
 
 def _measurement(report: Report) -> Measurement:

@@ -159,7 +159,7 @@ _QUANTITIES: Final = (
     Quantity(
         "retransmissions_per_run",
         "segments sent again",
-        "",
+        "segments",
         "lower",
         0,
         "The kernels' counts for the data connection at both hosts, added.",

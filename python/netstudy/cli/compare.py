@@ -71,8 +71,8 @@ def command(
         typer.Option(
             "--on",
             metavar="METRIC",
-            help="A metric to judge; can be repeated. [default: those of the study's compare, else "
-            "those of its workload]",
+            help="A metric to judge; can be repeated. By default: those of the study's compare, else "
+            "those of its workload.",
         ),
     ] = None,
     noise: Annotated[
@@ -80,8 +80,8 @@ def command(
         typer.Option(
             "--noise",
             metavar="PERCENT",
-            help="Largest difference that does not count. [default: the noise of BASE's study, "
-            "else of NEW's]",
+            help="Largest difference that does not count, such as 2 %. By default: the noise of "
+            "BASE's study, else of NEW's.",
         ),
     ] = None,
     junit: Annotated[

@@ -19,16 +19,16 @@ from netstudy.study.agreement import Bands
 from tests.report.synthetic import FakeFolder, from_samples, plan_of, pooled, run
 
 AWKWARD = 'a<b & "c" \x1b[31m \ufffe ]]>'
-ATTRIBUTES = {
-    "testsuites": ({"name", "tests", "failures", "errors"}, set()),
-    "testsuite": ({"name", "tests", "failures", "errors", "skipped"}, set()),
-    "testcase": ({"name", "classname"}, set()),
-    "failure": ({"message", "type"}, set()),
-    "skipped": ({"message"}, set()),
-    "system-out": (set(), set()),
+ATTRIBUTES: dict[str, set[str]] = {
+    "testsuites": {"name", "tests", "failures", "errors"},
+    "testsuite": {"name", "tests", "failures", "errors", "skipped"},
+    "testcase": {"name", "classname"},
+    "failure": {"message", "type"},
+    "skipped": {"message"},
+    "system-out": set(),
 }
 """Element -> its attributes here, all of which junit-10.xsd of Jenkins' xUnit plugin allows."""
-CHILDREN = {
+CHILDREN: dict[str, set[str]] = {
     "testsuites": {"testsuite"},
     "testsuite": {"testcase", "system-out"},
     "testcase": {"failure", "skipped", "system-out"},
@@ -109,7 +109,7 @@ def test_the_document_has_the_shape_that_readers_expect(
     root = ET.fromstring(junit(f"study {AWKWARD}", found, fail_on))
     assert root.tag == "testsuites"
     for element in root.iter():
-        assert set(element.attrib) == ATTRIBUTES[element.tag][0]
+        assert set(element.attrib) == ATTRIBUTES[element.tag]
         assert {child.tag for child in element} <= CHILDREN[element.tag]
     (suite,) = root
     cases = suite.findall("testcase")
@@ -169,4 +169,4 @@ def test_a_page_of_many_cells_still_fits_into_a_comment() -> None:
     page = change_page(many, [], list(metric_tables(compared)))
     assert len(page) <= LONGEST
     assert "100 cells in the table above: left out here." in page
-    assert "tables: left out here." in page
+    assert re.search(r"[0-9]+ tables?: left out here", page)

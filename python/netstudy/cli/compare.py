@@ -71,8 +71,8 @@ def command(
         typer.Option(
             "--on",
             metavar="METRIC",
-            help="A metric to judge; can be repeated. [default: those of the study's compare, else "
-            "those of its workload]",
+            help="A metric to judge; can be repeated. By default, the metrics of the study's "
+            "comparison, else of its workload.",
         ),
     ] = None,
     noise: Annotated[
@@ -80,8 +80,8 @@ def command(
         typer.Option(
             "--noise",
             metavar="PERCENT",
-            help="Largest difference that does not count. [default: the noise of BASE's study, "
-            "else of NEW's]",
+            help="Largest difference that does not count, such as 2 %. By default, the noise of "
+            "BASE's study, else of NEW's.",
         ),
     ] = None,
     junit: Annotated[
@@ -113,7 +113,8 @@ def command(
 ) -> None:
     """Say whether results folder NEW differs from BASE, cell by cell: did a change make it slower?
 
-    Verdicts are those of a study: different or same by tests against its noise, else undecided.
+    Verdicts come from the tests of a study's own: different or same against its noise, else
+    undecided.
     Cells with runs in both folders are compared, and the others are listed: a folder need not be
     finished, and the folders may come from different testbeds.
 

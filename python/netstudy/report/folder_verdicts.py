@@ -231,8 +231,8 @@ def verdicts_table(rows: Sequence[FolderVerdict]) -> Table:
 
 
 def _row(one: FolderVerdict, heads: Sequence[str], decimals: int | None) -> tuple[Value, ...]:
-    """A row of the table. `decimals`: those of the columns of values; None: the values have their
-    own units."""
+    """A row of the table. `decimals`: the decimals of both values; None: the values have their own
+    units."""
     levels = one.treatment
     noise = one.compared.noise_pct
     source = f"A/A noise, {one.metric.name}, {treatment_text(levels)}"

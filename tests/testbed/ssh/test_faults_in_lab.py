@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.engine, pytest.mark.slow, needs_programs("ssh", "sshd"
 
 STUDIES = {
     "long": study("long", "transfer: {}", "procedure: {warmup: 1 s, measure: 15 s}"),
+    "minute": study("minute", "transfer: {}", "procedure: {warmup: 1 s, measure: 60 s}"),
     "two": study("two", "transfer: {}", "procedure: {warmup: 1 s, measure: 3 s}", replicates=2),
     "many": study("many", "incast: {block: 100 kB, iterations: 20}", replicates=60),
     "fast": study("fast", "transfer: {}", "procedure: {measure: 1 s}", rate="1 Gbit/s"),
@@ -166,10 +167,10 @@ def test_files_of_a_killed_agent_are_gone_with_it(runs: LabRuns) -> None:
 
 
 def test_a_second_controller_is_refused_and_the_first_one_goes_on(runs: LabRuns) -> None:
-    runs.begin("long")
+    runs.begin("minute")
     runs.wait_for("measure")
     second = runs.lab.run(
-        f"cd $HOME; {runs.lab.user.python} -m netstudy run long.yaml "
+        f"cd $HOME; {runs.lab.user.python} -m netstudy run minute.yaml "
         "--testbed $NETSTUDY_LAB/hosts.yaml --results $HOME/second"
     )
     code, said = runs.end()

@@ -12,8 +12,11 @@ from netstudy.analysis.caveats.not_shown import NotShown
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.layout import Layout, layout
 from netstudy.analysis.study_result import StudyResult, analyse
+from netstudy.analysis.workloads.transfer import DROPS, GOODPUT
 from netstudy.errors import StudyError
 from netstudy.report.case_section import case_sections
+from netstudy.wire import Run, RunRecord
+from tests.report import loaded
 from tests.report.results import from_text, study_text
 
 SWITCHES = """\
@@ -121,3 +124,17 @@ def test_a_case_is_analysed_when_its_section_is_made(
     assert not result.cells.problems
     assert [case.name for case in result.cases[-1:]] == ["many"]
     assert analysed == ["few", "many"], "each is analysed once"
+
+
+@pytest.mark.parametrize("reads_switch", [True, False])
+def test_without_tables_the_metrics_that_were_measured_are_shown(
+    reads_switch: bool, tmp_path: Path
+) -> None:
+    def made(run: Run) -> RunRecord:
+        found = loaded.record(run, loaded.Load(500.0))
+        return found if reads_switch else found.model_copy(update={"ports": {}})
+
+    text = loaded.STUDY.replace("CLIENTS", "[1, 2]")
+    headline = analyse(from_text(tmp_path, text, maker=made)).headline
+    assert GOODPUT in headline
+    assert (DROPS in headline) == reads_switch

@@ -1,10 +1,10 @@
 """Compares the agent's bulk transfer with iperf3's between the first two hosts of an inventory:
 python -m tools.bench.iperf3_hosts hosts.yaml.
 
-The first host sends to the second, over the network as it is: MTU and offloads are those of the
-hosts. Programs are started over ssh as in a study, which also copies the engine; iperf3 must be
-installed at both hosts. The rest is as in `tools.bench.iperf3`, except that the scheduler of each
-host chooses the CPUs. Prints a table.
+The first host sends to the second, over the network as it is, with the MTU and the offloads that
+the hosts have. Programs are started over ssh as in a study, which also copies the engine; iperf3
+must be installed at both hosts. The rest is as in `tools.bench.iperf3`, except that the scheduler
+of each host chooses the CPUs. Prints a table.
 
 CPU time is the time that the shell of each session reports for its program (times, POSIX.1-2024),
 user and system. The time of sshd and ssh is not in it.

@@ -316,14 +316,16 @@ def _headline(
     study: Study, plan: Plan, cells: CellTable
 ) -> tuple[tuple[Metric, ...], tuple[MetricName, ...]]:
     """The metrics of the study's tables, and the names of metrics that this workload does
-    not have."""
+    not have. Without tables, the workload's metrics that were measured: on hosts of a user, nobody
+    counts the drops of the switch."""
     names = (
         name
         for table in study.report.tables
         for name in (table.cell or table.metric_columns(study.factors))
     )
     known, unknown = _known(names, cells.vocabulary)
-    return known or headline_of(plan), unknown
+    usual = headline_of(plan)
+    return known or cells.measured(usual) or usual, unknown
 
 
 def _figures(

@@ -36,6 +36,7 @@ _PACKAGES = {
     "nginx": "nginx-light",
     "qemu-aarch64": "qemu-user",
     "qemu-system-x86_64": "qemu-system-x86",
+    "qemu-x86_64": "qemu-user",
     "snmpbulkwalk": "snmp",
     "snmpd": "snmpd",
     "ss": "iproute2",

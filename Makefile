@@ -96,6 +96,7 @@ changed: ## the tests that changes since the last commit can break (SINCE=REVISI
 
 check-slow: ## the tests that take minutes: set-up in a fresh clone, the incast study in full, namespaces as the other user
 	$(call set_up,dev)
+	@tools/programs slow
 	@.venv/bin/python -m pytest -q --basetemp=.cache/pytest -m slow
 
 release: build ## the engine at its fastest, for this machine: dist/netstudy-engine (minutes)

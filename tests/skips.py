@@ -39,6 +39,7 @@ _PACKAGES = {
     "qemu-system-x86_64": "qemu-system-x86",
     "nstat": "iproute2",
     "sadf": "sysstat",
+    "qemu-x86_64": "qemu-user",
     "snmpbulkwalk": "snmp",
     "snmpd": "snmpd",
     "ss": "iproute2",

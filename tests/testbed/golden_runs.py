@@ -138,7 +138,8 @@ def store(name: str, evidence: Evidence, transcript: Transcript) -> None:
     (FOLDER / f"{name}.json.xz").write_bytes(lzma.compress(text, preset=9))
 
 
-def _carried_out(run: wire.Run, transcript: Transcript) -> Evidence:
+def carried_out(run: wire.Run, transcript: Transcript) -> Evidence:
+    """Carry a run out in this sandbox; its output goes into `transcript`."""
     pinning = cpu_pinning(os.sched_getaffinity(0))
     layout = make_layout(
         run.network, kernel(), receive_cpu=pinning.hosts, polled=polled_switches(run)
@@ -156,7 +157,7 @@ def main() -> None:
     enter()
     for name, case in CASES.items():
         transcript: Transcript = {}
-        store(name, _carried_out(case(), transcript), transcript)
+        store(name, carried_out(case(), transcript), transcript)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from netstudy.errors import TestbedError
 from netstudy.inventory import parse_inventory
 from netstudy.testbed.ssh import engines, remote
 from netstudy.testbed.ssh.connect import Master
-from netstudy.testbed.ssh.deploy import not_begun, not_copied, not_run, probed
+from netstudy.testbed.ssh.deploy import ended_early, not_begun, not_copied, not_run, probed
 from netstudy.testbed.ssh.engines import elf, engine_for
 from netstudy.testbed.ssh.host_wire import AGENT_PROTOCOL, HelloRecord
 from netstudy.testbed.ssh.hosts import commands, disagreement
@@ -113,6 +113,19 @@ def test_each_failure_to_copy_has_its_cause(errors: str, told: str) -> None:
     said = not_copied("alpha", "/var/e", 13_000_000, errors)
     assert said.startswith("alpha: the engine (13.0 MB) cannot be copied into /var/e: ")
     assert told in said
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ((), "/var/e: the connection ended before the copy did"),
+        (("differs",), "/var/e: the bytes that arrived differ from those sent"),
+    ],
+)
+def test_a_copy_that_is_cut_is_not_taken_for_one_that_differs(
+    lines: tuple[str, ...], told: str
+) -> None:
+    assert not_copied("alpha", "/var/e", 13_000_000, ended_early(lines)).endswith(told)
 
 
 @pytest.mark.parametrize(

@@ -640,7 +640,7 @@ class SecondsRecord(Wire):
     """Bytes that each connection of a client's workload carried in each second, from the start of
     its measuring phase until the time of the phase was over. If the phase does not end after a
     time, until the client was stopped. The last second may be incomplete. Of transfers and
-    requests."""
+    requests; absent if the kernel does not report acknowledged bytes."""
 
     kind: Literal["seconds"] = "seconds"
     connection: tuple[int, ...]

@@ -98,7 +98,13 @@ async def _copy(master: Master, entry: HostEntry, engine: Engine) -> None:
     if said.lines is None:
         raise TestbedError(not_begun(master, said.before, done.errors))
     if said.lines != ("copied",):
-        raise TestbedError(not_copied(master.host, entry.engine, len(binary), done.errors))
+        errors = done.errors or ended_early(said.lines)
+        raise TestbedError(not_copied(master.host, entry.engine, len(binary), errors))
+
+
+def ended_early(lines: Sequence[str]) -> str:
+    """Why a copy failed without an error message; empty: its command has compared the bytes."""
+    return "" if lines else "the connection ended before the copy did"
 
 
 def not_copied(host: str, folder: str, size: int, errors: str) -> str:

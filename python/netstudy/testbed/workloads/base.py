@@ -228,10 +228,12 @@ def histograms(evidence: Evidence) -> tuple[wire.RequestHistogram, ...]:
     )
 
 
-def seconds(evidence: Evidence) -> wire.SecondSamples:
+def seconds(evidence: Evidence) -> wire.SecondSamples | None:
     """A row for each connection of the workload and each second that began in the measuring phase
-    for sure. Bytes that a client sends count from when the server's TCP has
-    acknowledged them."""
+    for sure. Bytes that a client sends count from when the server's TCP has acknowledged them.
+    None: the kernel of a client does not report that, and the client writes no table."""
+    if any(not agent.all_of(agent_wire.SecondsRecord) for agent in evidence.clients):
+        return None
     rows = sorted(
         (start_ns, agent.spec.rows[number], received, sent)
         for agent in evidence.clients

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from netstudy.wire import InstrumentKind, Run, RunRecord, Series
+from netstudy.wire import InstrumentKind, Run, RunRecord, Series, UntilTime
 
 T = TypeVar("T")
 Floats = NDArray[np.float64]
@@ -103,9 +103,15 @@ class RunSample:
 
     @property
     def measure_s(self) -> float | None:
-        """Length of the measuring phase."""
+        """Length of the measuring phase. Clients with clocks of their own each count over the
+        planned length, but begin at slightly different times; the record's phase is the shorter
+        time that all of them share."""
         phase = self.record.measure
-        return None if phase is None else (phase.end_ns - phase.start_ns) / NS_PER_S
+        if phase is None:
+            return None
+        until = self.planned.until("measure") if self.record.clocks else None
+        length_ns = phase.end_ns - phase.start_ns
+        return (until.ns if isinstance(until, UntilTime) else length_ns) / NS_PER_S
 
 
 def dropped_at_ports(record: RunRecord) -> int | None:

@@ -17,7 +17,15 @@ from netstudy.analysis.nodes.places import Line, Place
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
 from netstudy.plan.workloads import planned_of
 from netstudy.plan.workloads.base import Permit
-from netstudy.wire import MAXIMA, Edges, InstrumentKind, PhaseKind, Readings, growth_between
+from netstudy.wire import (
+    MAXIMA,
+    Edges,
+    InstrumentKind,
+    PhaseKind,
+    PhaseTimes,
+    Readings,
+    growth_between,
+)
 
 DISCONTINUITIES = "discontinuities"
 """A column of a series: how many times its counters have been reset."""
@@ -160,7 +168,15 @@ def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
     _, end = _edges(run, phase)
     lasted = run.record.phase(phase)
     quiet_ns = None if end is None else run.record.edges[end].quiet_ns
-    return None if quiet_ns is None or lasted is None else quiet_ns - lasted.start_ns
+    return None if quiet_ns is None or lasted is None else quiet_ns - _begun_ns(run, lasted)
+
+
+def _begun_ns(run: RunSample, lasted: PhaseTimes) -> int:
+    """When the first client began a phase. With clients of several clocks, the measuring phase of
+    the record begins with the last one; the first one ends a planned length after its start."""
+    if lasted.kind != "measure" or run.measure_s is None:
+        return lasted.start_ns
+    return min(lasted.start_ns, lasted.end_ns - round(run.measure_s * NS_PER_S))
 
 
 _OVERRUN = 0.01

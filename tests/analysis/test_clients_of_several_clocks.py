@@ -25,7 +25,7 @@ def record(clocks: dict[str, ClockBounds]) -> RunRecord:
     """The phase is the time that both clients share; 100 Mbit/s arrive as long as one sends."""
     sent = interface(0, received=round(100e6 / 8 * (PLANNED_NS + LATE_NS) / 1e9))
     return counted(
-        ports={"client": {"eth0": sent}},
+        ports={"client": sent},
         phases=(PhaseTimes(kind="measure", start_ns=LATE_NS, end_ns=PLANNED_NS),),
         edges=(
             Edge(name="measure-start", at_ns=0),

@@ -129,7 +129,7 @@ def test_a_failure_has_the_sentence_and_the_figures(found: FolderVerdicts) -> No
     # By hand: t = (11 - 1.02 · 10) ÷ √(0.01 / 3 · (1 + 1.02²)) = 9.70 with 4 degrees of freedom, so
     # p = 2 · 0.00032; it is the second smallest of four.
     assert "In NEW, completion time is 10 % longer (95 % CI 8 to 12 %) than in BASE." in text
-    assert "BASE: 10.0 ms in 3 runs, NEW: 11.0 ms in 3 runs, p = 0.002 after Holm." in text
+    assert "BASE: 10.0 ms in 3 runs, NEW: 11.0 ms in 3 runs, p after Holm: 0.002." in text
 
 
 def test_a_skipped_case_has_its_reason(found: FolderVerdicts) -> None:

@@ -305,7 +305,7 @@ def verdict_sentence(one: FolderVerdict) -> Sentence:
         new_runs=_runs(one.new, NEW),
         p=NOTHING
         if p is None or row.by_rounding
-        else say(", p = {p} after Holm", p=p_number(p, "p of a difference within the noise")),
+        else say(", p after Holm: {p}", p=p_number(p, "p of a difference within the noise")),
     )
 
 

@@ -31,7 +31,7 @@ from netstudy.study.measured import declared, metrics_of_files, metrics_of_hosts
 from netstudy.study.model import Study
 from netstudy.study.selection import variant_only
 from netstudy.study.undrawn import undrawn
-from netstudy.study.vocabulary import TESTBEDS, OfFiles, measuring
+from netstudy.study.vocabulary import TESTBEDS, OfFiles, Quantity, measuring
 from netstudy.study.workloads import WORDS, Workload
 
 
@@ -252,7 +252,8 @@ def _of_files(data: Mapping[str, object]) -> OfFiles | None:
     own = data.get("metrics")
     names = [str(name) for name in own] if isinstance(own, dict) else []
     metrics = metrics_of_files() | {name: declared(name) for name in names}
-    return OfFiles(metrics, metrics_of_hosts())
+    hosts = metrics_of_hosts() | {name: Quantity(name, at_port=True) for name in names}
+    return OfFiles(metrics, hosts)
 
 
 def _checked(

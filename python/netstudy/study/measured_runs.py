@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 import numpy as np
@@ -32,6 +32,17 @@ DIRECTIONS: Final[Mapping[Better, Literal["lower", "higher", "neutral"]]] = {
 """Direction as files and studies write it -> direction of a metric."""
 
 
+_WORDS: Final = {
+    "mean": "mean",
+    "min": "smallest",
+    "p50": "median",
+    "p90": "90th percentile",
+    "p95": "95th percentile",
+    "p99": "99th percentile",
+    "p999": "99.9th percentile",
+    "max": "largest",
+}
+"""Statistic at the end of a value's name -> the word in its label."""
 _NO_TIME: Final = "the file of the run does not say when, so that this one cannot be cut to it."
 _BUSY: Final = "busy_ms"
 _HELD_UP: Final[Mapping[str, Quantity]] = {
@@ -116,9 +127,39 @@ def quantities_of(form: str) -> Mapping[str, Quantity]:
 def _known(form: str, measurement: Measurement) -> Iterator[MeasuredMetric]:
     """The metrics of a measurement, in the order of its format."""
     sampled = {*measurement.samples, *(one.quantity for one in measurement.histograms)}
-    for name, quantity in quantities_of(form).items():
-        if name in sampled or name in measurement.values:
-            yield _metric(quantity, form, samples=name in sampled)
+    known = quantities_of(form)
+    by_quantity: dict[str, list[str]] = {name: [] for name in known}
+    for name in measurement.values:
+        by_quantity.setdefault(_quantity_name(name, known), []).append(name)
+    for name, statistics in by_quantity.items():
+        quantity = _listed(known, name, form)
+        if name in sampled:
+            yield _metric(quantity, form, samples=True)
+        yield from (
+            _metric(_statistic(quantity, each), form)
+            for each in statistics
+            if name not in sampled or each != name
+        )
+
+
+def _quantity_name(name: str, known: Mapping[str, Quantity]) -> str:
+    """The quantity of a value, whose name may end in a statistic."""
+    base, _, ending = name.rpartition("_")
+    return base if name not in known and ending in _WORDS else name
+
+
+def _statistic(quantity: Quantity, name: str) -> Quantity:
+    """The quantity under the name of one of its statistics."""
+    if name == quantity.name:
+        return quantity
+    ending = name.rpartition("_")[2]
+    return replace(quantity, name=name, label=f"{quantity.label} ({_WORDS[ending]})")
+
+
+def _listed(known: Mapping[str, Quantity], name: str, form: str) -> Quantity:
+    """The quantity of this name; formats list only some of the counters of kernels and drivers."""
+    label, meaning = name.replace("_", " "), f"counter of {form}, by its name there"
+    return known.get(name) or Quantity(name, label, "", "neither", 0, meaning)
 
 
 def _metric(
@@ -214,7 +255,9 @@ class _AtHost:
                 self.notes += [f"{one.file.path}: {note}" for note in cut.notes]
                 place = self._place("" if one.readings.of_connections else cut.part)
                 for name, value in cut.values.items():
-                    self._add(known[name], one.file, place, value)
+                    self._add(
+                        known.get(name) or _unlisted(name, one.file.format), one.file, place, value
+                    )
                     self.series.append(_inside_series(f"{place}.{name}", cut.series, name))
 
     def _grow_counters(
@@ -240,7 +283,12 @@ class _AtHost:
                 continue
             for grown in growing:
                 for name, value in grown.values.items():
-                    self._add(known[name], last, self._place(grown.part), value)
+                    self._add(
+                        known.get(name) or _unlisted(name, form),
+                        last,
+                        self._place(grown.part),
+                        value,
+                    )
 
     def _add_up(
         self, growing: Iterable[Growth], known: Mapping[str, Quantity], file: MeasuredFile
@@ -250,7 +298,7 @@ class _AtHost:
         for grown in growing:
             total.update(grown.values)
         for name, value in total.items():
-            self._add(known[name], file, self.host, value)
+            self._add(_listed(known, name, file.format), file, self.host, value)
         for name, quantity in _HELD_UP.items():
             if name in total and total[_BUSY]:
                 self._add(quantity, file, self.host, 100 * total[name] / total[_BUSY])

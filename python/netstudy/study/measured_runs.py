@@ -255,9 +255,7 @@ class _AtHost:
                 self.notes += [f"{one.file.path}: {note}" for note in cut.notes]
                 place = self._place("" if one.readings.of_connections else cut.part)
                 for name, value in cut.values.items():
-                    self._add(
-                        known.get(name) or _unlisted(name, one.file.format), one.file, place, value
-                    )
+                    self._add(_listed(known, name, one.file.format), one.file, place, value)
                     self.series.append(_inside_series(f"{place}.{name}", cut.series, name))
 
     def _grow_counters(
@@ -284,7 +282,7 @@ class _AtHost:
             for grown in growing:
                 for name, value in grown.values.items():
                     self._add(
-                        known.get(name) or _unlisted(name, form),
+                        _listed(known, name, form),
                         last,
                         self._place(grown.part),
                         value,

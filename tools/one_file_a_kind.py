@@ -49,9 +49,10 @@ NAMES_OF_OTHERS: Final[Mapping[str, frozenset[str]]] = {
     "cli/validate.py": frozenset({"errors"}),
     "report/junit.py": frozenset({"errors"}),
     "study/vocabulary.py": frozenset({"errors"}),
+    "testbed/ssh/trial.py": frozenset({"transfer"}),
 }
 """File -> words in it that look like names of workloads or their metrics, but mean something else:
-a template, a key of the output, an attribute of JUnit XML, an ending of names."""
+a template, a key of the output, an attribute of JUnit XML, an ending of names, a study."""
 KEYS_OF_OTHERS: Final = frozenset({"limit", *StudyFile.model_fields})
 """Keys of conclusions that are also keys elsewhere, so that the key does not tell a kind."""
 FORMATS: Final = "formats/"

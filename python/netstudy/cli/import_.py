@@ -176,7 +176,7 @@ def _name(folder: Path) -> str:
 
 
 def _tell(found: Collection, print_line: Callable[[str], None]) -> None:
-    """What would be read, what not, and why."""
+    """The files that would be read, and the others with the reason."""
     for line in _lines(found):
         print_line(line)
 

@@ -156,7 +156,7 @@ def _shares_agree(rows: Sequence[_Row], total: float) -> Iterator[Check]:
 def _mean_is_possible(
     rows: Sequence[_Row], counts: Sequence[int], mean: float, digit: float
 ) -> Check:
-    """The mean is between those of the lowest and of the highest values of all rows."""
+    """The mean is between the mean of the lowest and the mean of the highest values of all rows."""
     values = [float(row.value) for row in rows]
     total = max(sum(counts), 1)
     high = math.fsum(v * int(n) for v, n in zip(values, counts, strict=True)) / total

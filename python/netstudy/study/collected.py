@@ -82,7 +82,7 @@ def groups_of(words: Sequence[str], pattern: str | None) -> tuple[Group, ...]:
             raise StudyError("name files by LEVEL=FILES or by --pattern, not by both")
         if not set(PLACEHOLDER.findall(pattern)) - {REPLICATE}:
             raise StudyError(
-                "names no factor; write a name in braces where the level stands in the path, as in "
+                "names no factor; write a name in braces in place of the level in the path, as in "
                 "'lab/{driver}/run-{replicate}.json'",
                 "--pattern",
             )

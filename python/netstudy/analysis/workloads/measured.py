@@ -78,7 +78,7 @@ def measured(
     shown = tuple(metric for metric in metrics if metric.exported)
 
     def of(wanted: Sequence[Metric]) -> tuple[Metric, ...]:
-        """Those of these metrics that were measured; a metric that was not is replaced by its
+        """The metrics of these that were measured; a metric that was not is replaced by its
         relative metric, if there is one."""
         names = (name if (name := one.name) in given else instead.get(name) for one in wanted)
         return tuple(given[name] for name in names if name in given)

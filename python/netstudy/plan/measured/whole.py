@@ -1,4 +1,4 @@
-"""What plans of runs that were measured elsewhere have in common: no network and no cost."""
+"""Plans of runs that were measured elsewhere have no network and no cost."""
 
 from __future__ import annotations
 

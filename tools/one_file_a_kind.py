@@ -172,7 +172,7 @@ def _of_file(source: str, path: str, names: Known) -> Iterator[tuple[int, str]]:
                     yield node.lineno, f"'{text}' names a {names.noun}, or what it counts"
                 elif text in names.metrics:
                     yield node.lineno, f"'{text}' is a metric of workloads"
-                elif found := _words(text) & words:
+                elif found := (_words(text) & words) - others:
                     yield node.lineno, f"{', '.join(sorted(found))}: a word of one workload"
 
 

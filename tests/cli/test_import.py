@@ -290,3 +290,86 @@ def test_of_forty_imports_of_equal_levels_at_most_five_differ(
         assert outcome.code == 0, outcome.err
         false += any(f"Goodput is {one} with" in outcome.out for one in ("higher", "lower"))
     assert false <= 5, f"{false} of 40"
+
+
+def ping_file(path: Path, mean_ms: float, seed: int, started_s: int) -> None:
+    """Write what `ping -D` prints."""
+    rng = random.Random(seed)
+    times = [round(rng.uniform(0.8, 1.2) * mean_ms, 1) for _ in range(60)]
+    lines = ["PING 10.0.0.2 (10.0.0.2) 56(84) bytes of data."]
+    for number, time_ms in enumerate(times, 1):
+        at_s = f"{started_s + number - 1}.{number:06}"
+        lines.append(f"[{at_s}] 64 bytes from 10.0.0.2: icmp_seq={number} ttl=64 time={time_ms} ms")
+    mean = sum(times) / len(times)
+    deviation = (sum(one**2 for one in times) / len(times) - mean**2) ** 0.5
+    lines += [
+        "",
+        "--- 10.0.0.2 ping statistics ---",
+        "60 packets transmitted, 60 received, 0% packet loss, time 59064ms",
+        f"rtt min/avg/max/mdev = {min(times):.3f}/{mean:.3f}/{max(times):.3f}/{deviation:.3f} ms",
+    ]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines) + "\n")
+
+
+def test_samples_of_files_are_drawn_and_have_percentiles(netstudy: Netstudy, here: Path) -> None:
+    for number in range(6):
+        queue = ("fifo", "fq")[number % 2]
+        mean_ms = 20.0 if queue == "fifo" else 10.0
+        ping_file(here / f"lab/{queue}-{number}.txt", mean_ms, number, BEGIN_S + 100 * number)
+    (here / "study.yaml").write_text("""\
+study: pings
+question: Which queue has the shorter round trips?
+factors: {queue: [fifo, fq]}
+measured: {files: "lab/{queue}-{replicate}.txt"}
+compare: {factor: queue, base: fifo, on: [ping_rtt_ms_p50]}
+figures: [{kind: ecdf, y: ping_rtt_ms}]
+""")
+    outcome = netstudy("run", ".")
+    assert outcome.code == 0, outcome.err
+    assert "is shorter" in outcome.out or "is lower" in outcome.out
+    assert any("ecdf" in one.name for one in here.rglob("figures/*.svg")), [*here.rglob("*.svg")]
+
+
+def test_intervals_of_files_are_drawn_over_time(netstudy: Netstudy, here: Path, lab: Path) -> None:
+    assert lab.is_dir()
+    (here / "study.yaml").write_text("""\
+study: course
+question: How does the rate go on?
+factors: {driver: [old, new]}
+measured: {files: "lab/{driver}-{replicate}.json"}
+figures: [{kind: time series, y: iperf_sent_mbps, series: driver}]
+""")
+    outcome = netstudy("run", ".")
+    assert outcome.code == 0, outcome.err
+    report = next(here.rglob("report.md")).read_text()
+    assert "over time" in report
+
+
+@pytest.mark.engine
+def test_measured_beside_simulated(netstudy: Netstudy, here: Path) -> None:
+    for clients in (1, 2):
+        for number in (1, 2, 3):
+            path = here / f"lab/{clients}c-{number}.json"
+            iperf3_file(path, 90.0 + number, BEGIN_S + 100 * clients + number)
+    assert netstudy("import", "--pattern", "lab/{clients}c-{replicate}.json").code == 0
+    (here / "model").mkdir()
+    (here / "model/study.yaml").write_text("""\
+study: model
+question: What would the model give?
+factors: {clients: [1, 2]}
+topology:
+  client: {profile: host-1g, tcp: linux-6, count: "${clients}"}
+  server: {profile: host-1g, tcp: linux-6}
+  switch: generic-shallow
+  link: {rate: 100 Mbit/s, mtu: 1500}
+workload: {transfer: {direction: get}}
+procedure: {warmup: 200 ms, measure: 1 s}
+replicates: 2
+""")
+    assert netstudy("run", "model", "--results", "simulated").code == 0
+    measured = next(one for one in (here / "results").iterdir() if one.is_dir())
+    outcome = netstudy("compare", measured / "latest", here / "simulated/model/latest")
+    assert outcome.code == 0, outcome.err
+    assert "2 pairs of cells matched by clients" in outcome.out
+    assert "Goodput" in outcome.out

@@ -29,12 +29,12 @@ from netstudy.documents.validation import Model, describe, fault
 from netstudy.study.levels import LevelChoice, LevelValue
 from netstudy.study.vocabulary import (
     STANDARD_FIGURES,
-    WORKLOADS_OWN,
     Measured,
     MetricName,
     StandardFigure,
     in_unit_of,
     metrics_in_study,
+    sampled_metrics,
     split_metric,
 )
 
@@ -261,8 +261,9 @@ class Figure(Model):
         if len(self.y) != 1:
             raise fault(f"{self.kind} shows one quantity", "y")
         metric = self.y[0]
-        drawn = [base for base, one in WORKLOADS_OWN.items() if one.samples]
-        ordered = [base for base in drawn if WORKLOADS_OWN[base].samples == "each"]
+        sampled = sampled_metrics()
+        drawn = [*sampled]
+        ordered = [base for base, one in sampled.items() if one.samples == "each"]
         known = ordered if self.kind in ("histogram", "samples over time") else drawn
         if metric.base not in known or metric.statistic or metric.limit or metric.scope:
             message = f"{self.kind} shows the samples of {listed(metrics_in_study(known) or known)}"

@@ -482,6 +482,15 @@ WORKLOADS_OWN: Final[Mapping[str, WorkloadMetric]] = {
     for base, metric in words.metrics.items()
 }
 """Metrics of the workloads; metrics of probes and samplers are not included."""
+
+
+def sampled_metrics() -> Mapping[str, WorkloadMetric]:
+    """The metrics that the study being read can have and whose samples are kept."""
+    files = _OF_FILES.get()
+    own = WORKLOADS_OWN if files is None else files.metrics
+    return {base: metric for base, metric in own.items() if metric.samples}
+
+
 SAMPLED: Final = tuple(name for name, one in WORKLOAD_METRICS.items() if one.samples)
 """The metrics with samples; for these, a study can ask for the share of samples above a limit."""
 

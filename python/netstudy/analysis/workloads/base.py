@@ -187,6 +187,9 @@ class WorkloadAnalysis:
         pair = () if law is None else (law.first, law.second)
         return metric in pair and metric != self.deciding
 
+    over_time: Callable[[RunSample, Metric], tuple[Floats, Floats] | None] = lambda *_: None
+    """For runs that were measured elsewhere: the ends of the intervals of a metric in s, and its
+    values; None: the file has no intervals of it."""
     offered_per_s: Callable[[Run], float | None] = lambda _: None
     """Units of work that an open load submits in a second; None: the load is a closed one."""
     trips: Callable[[Run], Sequence[tuple[str, str]]] = lambda _: ()

@@ -117,6 +117,7 @@ def measured(
         dropped=lambda _: None,
         sent_again=lambda _: None,
         course=lambda run: _course(first, run),
+        over_time=_intervals,
         bound=lambda _: None,
         further=tuple(_further(metrics)),
     )
@@ -304,6 +305,13 @@ def _series(name: str, run: RunSample) -> MeasuredSeries | None:
     found = (each for each in _of(run).series if each.metric == name)
     series = next(found, None)
     return series if series is not None and len(series.values) > 1 else None
+
+
+def _intervals(run: RunSample, metric: Metric) -> tuple[Floats, Floats] | None:
+    series = _series(metric.name, run)
+    if series is None:
+        return None
+    return np.array(series.ends_s), np.array(series.values, dtype=np.float64)
 
 
 def _course(metrics: Sequence[Metric], run: RunSample) -> Course | None:

@@ -468,7 +468,9 @@ def _mean_course(
 def _course_of(
     run: RunSample, metric: Metric, workload: WorkloadAnalysis
 ) -> tuple[Floats, Floats] | None:
-    """The course of a node metric, or of the workload's throughput in each second."""
+    """The course of a metric of a file or node, or of the workload's throughput in each second."""
+    if run.record.measured is not None:
+        return workload.over_time(run, metric)
     if metric.named is not None and metric.scope is not None:
         return course(run, metric.named)
     own = workload.course(run) if metric == workload.throughput else None

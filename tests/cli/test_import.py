@@ -13,7 +13,7 @@ from scipy import stats
 
 from netstudy.store import Folder
 from netstudy.wire import RunRecord
-from tests.cli.conftest import SMALL_STUDY, Netstudy
+from tests.cli.conftest import CHECKOUT, SMALL_STUDY, Netstudy
 from tests.formats.made import iperf3_file
 
 BEGIN_S = 1_795_900_000
@@ -373,3 +373,20 @@ replicates: 2
     assert outcome.code == 0, outcome.err
     assert "2 pairs of cells matched by clients" in outcome.out
     assert "Goodput" in outcome.out
+
+
+def test_a_cpu_that_other_programs_may_have_filled_is_no_proven_limit(
+    netstudy: Netstudy, here: Path
+) -> None:
+    """The CPUs of the example were full of other work: the link was shaped to 50 Mbit/s."""
+    lab = CHECKOUT / "studies/examples/lab"
+    outcome = netstudy(
+        "import", f"small={lab}/mtu-1500-*.json", f"large={lab}/mtu-9000-*.json",
+        "--host", "sender={dir}/sender.json", "--link",
+    )  # fmt: skip
+    assert outcome.code == 0, outcome.err
+    text = (here / "study.yaml").read_text()
+    (here / "study.yaml").write_text(text.replace("# conclude", "conclude"))
+    outcome = netstudy("run", ".")
+    assert "The limit" not in outcome.out
+    assert "CPUs of sender" in outcome.out

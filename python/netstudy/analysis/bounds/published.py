@@ -1,4 +1,5 @@
-"""The resources of a published study, from its topology: published runs have no network."""
+"""The resources of a study whose runs were measured elsewhere, from its topology or its hosts: such
+runs have no network."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ def published_resources(study: Study, row: CellRow, load: str | None) -> Iterato
     """The CPUs and disks of hosts, and the links, of the topology at the levels of a cell. `load`
     is the factor that sets the load."""
     groups = {
-        name: host for name, host in study.topology.groups.items() if host.profile is not None
+        name: host
+        for name, host in study.topology.groups.items()
+        if host.profile is not None or study.is_measured
     }
     grown = {
         name
@@ -43,6 +46,17 @@ def published_resources(study: Study, row: CellRow, load: str | None) -> Iterato
                 )
     for name in groups:
         yield _of_host("disk", "disk", name, "disk_busy_pct", comes_with_load=name in grown)
+        if study.is_measured:
+            yield _of_host(
+                "window",
+                "receive window of peers",
+                name,
+                "receiver_limited_pct",
+                comes_with_load=False,
+            )
+            yield _of_host(
+                "send_buffer", "send buffer", name, "sender_limited_pct", comes_with_load=False
+            )
 
 
 def _of_host(

@@ -4,6 +4,7 @@ runs have no network."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.bounds.candidates import LimitKind, Resource
@@ -30,7 +31,8 @@ def published_resources(study: Study, row: CellRow, load: str | None) -> Iterato
         if isinstance(host.count, Ref) and host.count.name == load
     }
     for name in groups:
-        yield _of_host("cpu", "CPUs", name, "cpu_pct", comes_with_load=name in grown)
+        cpus = _of_host("cpu", "CPUs", name, "cpu_pct", comes_with_load=name in grown)
+        yield replace(cpus, is_cpus=study.is_measured)
     switches = study.topology.all_switches
     for link in links_of(study, row):
         ends = [place.group for place in link.between]

@@ -93,6 +93,23 @@ def test_a_run_without_tcp_info_lacks_these_values_and_has_all_others(name: str)
     assert laws == [check.law for check in record.checks]
 
 
+def test_a_connection_of_others_that_is_closed_in_a_run_takes_its_sums_with_it() -> None:
+    golden = Golden.stored("transfer")
+    for place, line in enumerate(golden.transcript["server-1"]):
+        read: dict[str, Any] = json.loads(line)
+        if read.get("kind") == "snapshot" and read["name"] == "measure-start":
+            read["counters"]["flow_busy_us"] += 10**12
+            golden.transcript["server-1"][place] = json.dumps(read).encode() + b"\n"
+    evidence = asyncio.run(carry_out(Setting(golden.run, Replay.of(golden)), {}))
+
+    before, record = wire.RunRecord.model_validate_json(golden.record), run_record(evidence, {})
+    assert record.status == before.status, (record.error, record.checks)
+    assert before.counters.keys() == record.counters.keys()
+    missing = before.counters["server-1"].keys() - record.counters["server-1"].keys()
+    assert missing == {"flow_busy_us"}
+    assert before.counters["server-2"] == record.counters["server-2"]
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize(
     "missing",

@@ -9,6 +9,7 @@ to its port, all others to the host.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Final, Literal
 
 from netstudy import wire
@@ -46,6 +47,18 @@ WAITED: Final = ("process_waited_ns", "namespace_waited_ns")
 """Time in which threads waited for a CPU: of an agent's threads that carry traffic, and of all
 processes of a host. Only accounts of time use these counters; records do not have them."""
 _OF_AN_INTERFACE = ("interface_", "qdisc_")
+_OF_OPEN_CONNECTIONS: Final = (
+    "acks_sent",
+    "bytes_acked",
+    "bytes_received",
+    "bytes_retransmitted",
+    "bytes_sent",
+    "flow_",
+    "segments_received",
+    "segments_sent",
+)
+"""Names, or beginnings of names, of sums over all connections that a host has open, also of those
+that are not the run's. A sum that has shrunk lost a connection, and its growth is not known."""
 QUEUE_DROPS: Final = "nic_queue_drops"
 """Frames that the queue of an interface dropped. The interface has this counter, and its host has
 the sum."""
@@ -61,20 +74,26 @@ def owner(name: str) -> Owner:
 def growth(agent: AgentEvidence, whose: Owner) -> dict[str, int]:
     """Growth over the measuring phase of the counters that belong to one port, host or machine.
 
-    Agents already correct the wraparound of kernel counters. Raises LookupError if a counter
-    restarted during the phase, so that its growth is unknown.
+    Agents already correct the wraparound of kernel counters. Without sums over open connections
+    that have shrunk. Raises LookupError if another counter restarted during the phase, so that its
+    growth is unknown.
     """
     before = agent.snapshots[wire.MEASURE_START].counters
     after = agent.snapshots[wire.MEASURE_END].counters
     grown = {
         name: value - before[name]
         for name, value in after.items()
-        if name in before and owner(name) == whose
+        if name in before and owner(name) == whose and not _has_shrunk(name, before[name], value)
     }
     restarted = sorted(name for name, value in grown.items() if value < 0)
     if restarted:
         raise LookupError(f"{agent.host}: counters began anew during the run: {restarted}")
     return grown
+
+
+def _has_shrunk(name: str, before: int, after: int) -> bool:
+    """True if a sum over open connections has lost one of them."""
+    return after < before and name.startswith(_OF_OPEN_CONNECTIONS)
 
 
 def machine_growth(evidence: Evidence, node: str) -> dict[str, int]:
@@ -194,7 +213,7 @@ def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
 
 
 def _at_edges(agent: AgentEvidence, whose: Owner, evidence: Evidence) -> wire.Readings:
-    return _columns(
+    columns = _columns(
         [
             {
                 name: value
@@ -204,6 +223,12 @@ def _at_edges(agent: AgentEvidence, whose: Owner, evidence: Evidence) -> wire.Re
             for edge in evidence.edges
         ]
     )
+    return {name: values for name, values in columns.items() if not _shrinks(name, values)}
+
+
+def _shrinks(name: str, values: Sequence[int | None]) -> bool:
+    known = [value for value in values if value is not None]
+    return any(_has_shrunk(name, before, after) for before, after in pairwise(known))
 
 
 def _columns(rows: list[Mapping[str, int]]) -> wire.Readings:

@@ -38,7 +38,7 @@ UsePAM no
 _PASSWD: Final = """\
 root:*:0:0::/root:/bin/sh
 sshd:*:100:65534::/run/sshd:/bin/false
-ns:*:1000:1000::/home/ns:/bin/sh
+ns:*:1000:1000::/srv/ns:/bin/sh
 """
 
 
@@ -55,7 +55,7 @@ def make_image(
     private key of its sshd, and the public key that may log in as root and as ns. `kernel` is the
     folder into which the kernel's package is unpacked."""
     root = image.with_suffix(".root")
-    for folder in ("dev", "etc/ssh", "home", "modules", "proc", "root", "run", "sys", "tmp"):
+    for folder in ("dev", "etc/ssh", "modules", "proc", "root", "run", "srv", "sys", "tmp"):
         (root / folder).mkdir(parents=True)
     for folder in ("bin", "sbin", "lib", "lib64"):
         (root / "usr" / folder).mkdir(parents=True)

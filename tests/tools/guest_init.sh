@@ -6,12 +6,12 @@ mount -t sysfs sysfs /sys
 mount -t devtmpfs devtmpfs /dev
 mkdir -p /dev/pts
 mount -t devpts devpts /dev/pts
-for folder in /run /tmp /home; do
+for folder in /run /tmp /srv; do
     mount -t tmpfs -o mode=755 tmpfs "$folder"
 done
 chmod 1777 /tmp
-mkdir -p /run/sshd /home/ns
-chown 1000:1000 /home/ns
+mkdir -p /run/sshd /srv/ns
+chown 1000:1000 /srv/ns
 while read -r module; do
     insmod "/modules/$module"
 done </modules/order

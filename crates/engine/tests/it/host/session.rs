@@ -128,11 +128,12 @@ fn interfaces_are_those_of_the_namespace() {
         assert!(lo.addresses.contains(&"127.0.0.1/8".to_owned()), "{lo:?}");
         assert_eq!((near.mtu, near.up, off.up), (1400, true, false));
         assert!(near.addresses.contains(&"192.0.2.1/24".to_owned()), "{near:?}");
-        if let Some(offloads) = &near.offloads {
+        assert_eq!((near.kind.as_str(), lo.qdiscs.is_empty()), ("veth", false));
+        if let Some(features) = &near.features {
             // A veth says that it has a rate, and segments in software: drivers/net/veth.c.
             assert_eq!(near.speed_bps, Some(10_000_000_000));
-            assert!(offloads.contains(&"tso".to_owned()), "{offloads:?}");
-            assert!(!offloads.contains(&"lro".to_owned()), "{offloads:?}");
+            assert_eq!(features["tx-tcp-segmentation"], "on", "{features:?}");
+            assert_eq!(features["rx-lro"], "off [fixed]", "{features:?}");
         }
     });
 }

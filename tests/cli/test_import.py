@@ -390,3 +390,76 @@ def test_a_cpu_that_other_programs_may_have_filled_is_no_proven_limit(
     outcome = netstudy("run", ".")
     assert "The limit" not in outcome.out
     assert "CPUs of sender" in outcome.out
+
+
+def test_a_table_of_ones_own_has_metrics_that_the_study_declares(
+    netstudy: Netstudy, here: Path
+) -> None:
+    rows = ["queue,run,jitter"]
+    rows += [f"fifo,{run},{2 + run / 10}" for run in range(1, 6)]
+    rows += [f"fq,{run},{1 + run / 10}" for run in range(1, 6)]
+    (here / "jitter.csv").write_text("\n".join(rows) + "\n")
+    (here / "study.yaml").write_text("""\
+study: jitter
+question: Does the new queue shorten the jitter?
+factors: {queue: [fifo, fq]}
+measured:
+  tables:
+    file: jitter.csv
+    factors: {queue: queue}
+    repetition: run
+    columns: {jitter: {metric: jitter_ms}}
+metrics: {jitter_ms: {unit: ms, better: lower, decimals: 2, label: jitter}}
+compare: {factor: queue, base: fifo, on: [jitter_ms]}
+""")
+    outcome = netstudy("run", ".")
+    assert outcome.code == 0, outcome.err
+    assert outcome.out.splitlines()[1] == "Jitter is shorter with fq than with fifo."
+    assert "1.3 ms against 2.3 ms" in outcome.out
+
+
+def test_files_of_several_tools_are_runs_of_one_study(netstudy: Netstudy, here: Path) -> None:
+    interleaved(here / "lab")
+    for number in range(6):
+        driver = ("old", "new")[number % 2]
+        ping_file(here / f"lab/{driver}-ping-{number}.txt", 10.0, number, BEGIN_S + 600 + number)
+    outcome = netstudy("import", "old=lab/old-*", "new=lab/new-*")
+    assert outcome.code == 0, outcome.err
+    (header, *rows) = next(here.rglob("cells.csv")).read_text().splitlines()
+    assert {"goodput_mbps", "ping_rtt_ms_mean"} <= set(header.split(","))
+    assert len(rows) == 2
+    assert "" not in rows[0].split(",")[:2]
+
+
+def nstat_text(values: dict[str, int]) -> str:
+    return "#kernel\n" + "".join(f"{name:<32}{value:<16} 0.0\n" for name, value in values.items())
+
+
+def test_counters_before_and_after_a_run_give_their_growth(netstudy: Netstudy, here: Path) -> None:
+    for number in range(1, 4):
+        iperf3_file(here / f"lab/old-{number}.json", 800 + number, BEGIN_S + 60 * number)
+        for when, again in (("a", 100 * number), ("b", 100 * number + 10 * number)):
+            counters = {"TcpOutSegs": 10_000 * number, "TcpRetransSegs": again}
+            (here / f"lab/old-{number}.nstat-{when}").write_text(nstat_text(counters))
+    outcome = netstudy("import", "old=lab/old-*.json", "--host", "sender={dir}/{stem}.nstat-*")
+    assert outcome.code == 0, outcome.err
+    found = [
+        one.measured.values["sender.segments_retransmitted"]
+        for one in records(here / "results")
+        if one.measured is not None
+    ]
+    assert sorted(found) == [10, 20, 30]
+
+
+def test_a_named_block_is_a_session(netstudy: Netstudy, here: Path) -> None:
+    for number in range(12):
+        driver, day = ("old", "new")[number % 2], ("mon", "tue")[number // 6]
+        iperf3_file(here / f"lab/{day}/{driver}-{number}.json", 800 + number % 3, BEGIN_S + number)
+    outcome = netstudy(
+        "import", "--pattern", "lab/{day}/{driver}-{replicate}.json", "--block", "day"
+    )
+    assert outcome.code == 0, outcome.err
+    found = records(here / "results")
+    assert {one.measured.block for one in found if one.measured is not None} == {"mon", "tue"}
+    assert all([*one.treatment] == ["driver"] for one in found)
+    assert "The runs are of 2 sessions." in next(here.rglob("report.md")).read_text()

@@ -17,7 +17,7 @@ import numpy as np
 from netstudy.analysis.distribution import Distribution, Values
 from netstudy.analysis.order_statistics import carries
 from netstudy.analysis.panel_distributions import CellSamples, PanelDistribution
-from netstudy.analysis.samples import Floats
+from netstudy.analysis.samples import Floats, RunSample
 from netstudy.report.charts.measure import Measure
 from netstudy.report.charts.style import (
     COLOURS,
@@ -382,11 +382,11 @@ def _parts(one: CellSamples) -> Iterator[tuple[str, Values]]:
 
 
 def course_chart(found: PanelDistribution, title: str | None = None) -> Plot:
-    """The samples of each cell's first run in order of time, at the most informative level along x,
-    with one panel for each series."""
+    """The samples of each cell's first run that has some, in order of time, at the most informative
+    level along x, with one panel for each series."""
     cells = found.at_focus()
     noun = found.quantity.noun
-    sizes = [_values(found, one).size for one in cells]
+    sizes = [_first_run(found, one)[1].size for one in cells]
     # All panels use the same step, so that equal densities look equal.
     step = max(1, math.ceil(sum(sizes) / POINTS_DRAWN))
     measure, factor = _measure(found)
@@ -444,17 +444,19 @@ def _by_hump(rows: Iterable[Mapping[str, Any]], look: str) -> Spec:
     return by_series(_HUMPS, look, {"title": None})
 
 
-def _values(found: PanelDistribution, one: CellSamples) -> Floats:
+def _first_run(found: PanelDistribution, one: CellSamples) -> tuple[RunSample, Floats]:
+    """The first run of a cell with samples, and its samples. Files of several tools may be runs of
+    one cell, so that not every run has them."""
     assert found.quantity.values is not None, "only raw samples have an order"
-    values = found.quantity.values(one.cell.runs[0])
-    return np.empty(0) if values is None else values
+    each = ((run, found.quantity.values(run)) for run in one.cell.runs)
+    known = ((run, values) for run, values in each if values is not None)
+    return next(known, (one.cell.runs[0], np.empty(0)))
 
 
 def _course(
     found: PanelDistribution, one: CellSamples, step: int, factor: float
 ) -> Iterator[dict[str, Any]]:
-    run = one.cell.runs[0]
-    values = _values(found, one)
+    run, values = _first_run(found, one)
     marks = found.quantity.timeouts(run) if found.quantity.timeouts else None
     warm, panel = run.planned.count("warm-up"), _series_name(found, one.level)
     if warm:

@@ -911,8 +911,8 @@ class MeasuredMetric(Wire):
     """How the tool finds the value."""
     instrument: str
     """The tool."""
-    samples: bool = False
-    """True if the files give single samples or histograms of it."""
+    samples: Literal["each", "histogram"] | None = None
+    """How the files give samples of it; None: they give only its values."""
 
 
 class Measured(Wire):

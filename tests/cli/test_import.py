@@ -463,3 +463,29 @@ def test_a_named_block_is_a_session(netstudy: Netstudy, here: Path) -> None:
     assert {one.measured.block for one in found if one.measured is not None} == {"mon", "tue"}
     assert all([*one.treatment] == ["driver"] for one in found)
     assert "The runs are of 2 sessions." in next(here.rglob("report.md")).read_text()
+
+
+def test_histograms_of_files_have_percentiles_and_no_order(netstudy: Netstudy, here: Path) -> None:
+    """Logs of the hdrhistogram package, whose own percentiles are the oracle."""
+    hdrh = pytest.importorskip("hdrh.histogram")
+    recorded = hdrh.HdrHistogram(1, 3_600_000_000_000, 3)
+    rng = random.Random(SEED)
+    for _ in range(2_000):
+        recorded.record_value(round(rng.uniform(1e6, 9e6)))
+    most_ms = recorded.get_max_value() / 1e6
+    line = f"0.000,10.000,{most_ms:.3f},{recorded.encode().decode()}"
+    head = "#[Histogram log format version 1.3]\n#[StartTime: 1795900000.000 (seconds since epoch)]"
+    title = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+    for name in ("a-1", "a-2"):
+        (here / f"{name}.hlog").write_text(f"{head}\n{title}\n{line}\n")
+    (here / "study.yaml").write_text("""\
+study: histograms
+question: How long does it take?
+factors: {level: [a]}
+measured: {files: "{level}-{replicate}.hlog"}
+tables: [{rows: level, columns: [recorded_ms, recorded_ms_p99]}]
+""")
+    outcome = netstudy("run", ".")
+    assert outcome.code == 0, outcome.err
+    p99_ms = recorded.get_value_at_percentile(99) / 1e6
+    assert f"{p99_ms:.2f}"[:3] in outcome.out

@@ -125,18 +125,23 @@ class TestbedResult:
     """Environments of nodes, where they were captured."""
 
     @property
+    def measured(self) -> bool:
+        """True if the values are from files or tables that the user had already."""
+        return self.name == MEASURED
+
+    @property
     def here(self) -> Here:
         """The label for the values of this testbed."""
         if self.published:
             return "published"
-        if self.name == MEASURED:
+        if self.measured:
             return "measured elsewhere"
         return "simulated" if self.simulated else "measured here"
 
     @property
     def badge(self) -> str:
         """The origin of the values, shown next to the study's name."""
-        if self.published or self.simulated or self.name == MEASURED:
+        if self.published or self.simulated or self.measured:
             return self.here
         return "measured in namespaces" if self.name.startswith("netns") else "measured on hosts"
 

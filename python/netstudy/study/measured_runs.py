@@ -126,7 +126,10 @@ def quantities_of(form: str) -> Mapping[str, Quantity]:
 
 def _known(form: str, measurement: Measurement) -> Iterator[MeasuredMetric]:
     """The metrics of a measurement, in the order of its format."""
-    sampled = {*measurement.samples, *(one.quantity for one in measurement.histograms)}
+    sampled: dict[str, Literal["each", "histogram"]] = {
+        **dict.fromkeys(measurement.samples, "each"),
+        **{one.quantity: "histogram" for one in measurement.histograms},
+    }
     known = quantities_of(form)
     by_quantity: dict[str, list[str]] = {name: [] for name in known}
     for name in measurement.values:
@@ -134,7 +137,7 @@ def _known(form: str, measurement: Measurement) -> Iterator[MeasuredMetric]:
     for name, statistics in by_quantity.items():
         quantity = _listed(known, name, form)
         if name in sampled:
-            yield _metric(quantity, form, samples=True)
+            yield _metric(quantity, form, samples=sampled[name])
         yield from (
             _metric(_statistic(quantity, each), form)
             for each in statistics
@@ -163,7 +166,11 @@ def _listed(known: Mapping[str, Quantity], name: str, form: str) -> Quantity:
 
 
 def _metric(
-    quantity: Quantity, form: str, place: str = "", *, samples: bool = False
+    quantity: Quantity,
+    form: str,
+    place: str = "",
+    *,
+    samples: Literal["each", "histogram"] | None = None,
 ) -> MeasuredMetric:
     """`place` is the host, with the interface or another part if there is one."""
     at = f" of {place}" if place else ""

@@ -27,6 +27,8 @@ from netstudy.wire import Measured, MeasuredMetric, MeasuredRun, MeasuredSeries,
 _AS_PRINTED = "as its source gives it"
 INSTRUMENT = "published data"
 """The instrument that is given for values of a table, since no more is known."""
+_DIGITS = 2
+"""Significant digits of the coarsest usual histograms of files."""
 _HEADLINE = 6
 """Most columns of the main table if the study names none."""
 
@@ -213,7 +215,12 @@ def _named(name: str, known: Sequence[Metric]) -> Metric:
 
 def _of_files(plan: Plan, known: Sequence[Metric]) -> Iterator[Metric]:
     """The metrics of files in order of first appearance."""
-    found = {_name(one): one for work in _works(plan) if work.files for one in work.metrics}
+    found: dict[str, MeasuredMetric] = {}
+    for work in _works(plan):
+        for one in work.metrics if work.files else ():
+            known_before = found.setdefault(_name(one), one)
+            if one.samples == "histogram":  # single samples of other runs can be counted, too
+                found[_name(one)] = known_before.model_copy(update={"samples": "histogram"})
     for name, one in found.items():
         like = _like(one, known)
         quantity = _sampled(one) if one.samples else None
@@ -274,8 +281,9 @@ def _reading(one: MeasuredMetric, quantity: SampledQuantity | None) -> RatioOfSu
 
 
 def _of_samples(metric: MeasuredMetric, quantity: SampledQuantity, run: RunSample) -> Terms | None:
-    if quantity.values is not None and (values := quantity.values(run)) is not None:
-        return each(values)
+    if quantity.values is not None:
+        values = quantity.values(run)
+        return None if values is None else each(values)
     histogram = _histogram(metric, [run])
     if histogram is None:
         return None
@@ -324,41 +332,43 @@ def _course(metrics: Sequence[Metric], run: RunSample) -> Course | None:
 
 
 def _sampled(metric: MeasuredMetric) -> SampledQuantity:
-    def values(run: RunSample) -> Floats | None:
-        found = (each for each in _of(run).samples if each.metric == metric.name)
-        return next((np.array(each.values) for each in found if not each.counts), None)
+    if metric.samples == "histogram":
+        return latencies(
+            "sample",
+            lambda runs: _histogram(metric, runs),
+            _ns_per(metric.unit),
+            expected=lambda _: float("inf"),
+        )
+    return raw("sample", lambda run: _values(metric, run), expected=lambda _: float("inf"))
 
-    def is_counted(runs: Sequence[RunSample]) -> bool:
-        return any(one.counts for run in runs for one in _of(run).samples)
 
-    every = raw("sample", values, expected=lambda _: float("inf"))
-    unit = quantity(f"1 {metric.unit}")
-    if unit is None:  # a histogram is of times
-        return every
-    counted = latencies("sample", lambda runs: _histogram(metric, runs), _ns_per(metric.unit))
-    return replace(every, of=lambda runs: (counted if is_counted(runs) else every).of(runs))
+def _values(metric: MeasuredMetric, run: RunSample) -> Floats | None:
+    """The single samples of a run."""
+    found = (each for each in _of(run).samples if each.metric == metric.name and not each.counts)
+    return next((np.array(each.values) for each in found), None)
 
 
 def _ns_per(unit: str) -> float:
-    found = quantity(f"1 {unit}")
-    assert found is not None, "histograms are of times"
-    return float(found[1] / quantity("1 ns")[1])  # type: ignore[index]
+    """The factor to whole numbers that a histogram counts: ns of a time, else the unit itself."""
+    found, ns = quantity(f"1 {unit}"), quantity("1 ns")
+    assert ns is not None, "a nanosecond is a time"
+    return 1.0 if found is None or found[0] != ns[0] else float(found[1] / ns[1])
 
 
 def _histogram(metric: MeasuredMetric, runs: Sequence[RunSample]) -> Histogram | None:
-    """The histograms of some runs together; None without any."""
+    """The samples of some runs together; None without any."""
     found = [
-        each
+        (each.values, each.counts or [1] * len(each.values))
         for run in runs
         for each in _of(run).samples
-        if each.metric == metric.name and each.counts
+        if each.metric == metric.name and each.values
     ]
     if not found:
         return None
-    values = np.rint(np.concatenate([each.values for each in found]) * _ns_per(metric.unit))
+    values = np.rint(np.concatenate([values for values, _ in found]) * _ns_per(metric.unit))
     highest, place = np.unique(values.astype(np.int64), return_inverse=True)
     requests: NDArray[np.int64] = np.zeros(highest.size, np.int64)
-    np.add.at(requests, place, np.concatenate([each.counts for each in found]))
+    np.add.at(requests, place, np.concatenate([counts for _, counts in found]))
     return Histogram(
         value_ns=highest,
         requests=requests,
@@ -366,5 +376,5 @@ def _histogram(metric: MeasuredMetric, runs: Sequence[RunSample]) -> Histogram |
         max_ns=int(highest[-1]),
         sum_ns=int((highest * requests).sum()),
         unanswered=0,
-        significant_digits=2,
+        significant_digits=_DIGITS,
     )

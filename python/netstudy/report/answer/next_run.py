@@ -8,6 +8,7 @@ from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.study_result import StudyResult
 from netstudy.analysis.verdict import RUNS_RECOMMENDED, Comparison
 from netstudy.report.caveats.short_phase import needed_phase
+from netstudy.report.cellrefs import count
 from netstudy.report.conclusions import page_of_conclusion
 from netstudy.report.refs import Name, Sentence, say
 
@@ -42,6 +43,12 @@ def _of_comparisons(result: StudyResult) -> Sentence | None:
         if not known:
             return None
         wanted = have + max(known)
+    if result.testbed.measured:
+        return say(
+            "measure {wanted} runs of each level, to decide the comparisons that are too close to "
+            "call.",
+            wanted=count(wanted, "runs that would probably decide"),
+        )
     return say(
         "repeat the run with {option}, to decide the comparisons that are too close to call.",
         option=Name(f"--set replicates={wanted}", code=True),

@@ -16,7 +16,7 @@ def few_runs(found: FewRuns) -> Sentence:
     runs = [len(cell.runs) for cell in found.cells]
     low, high = min(runs), max(runs)
     single = page_of(found.table.workload).single
-    if single is not None and high == 1:
+    if single is not None and high == 1 and found.is_published:
         return single(len(found.cells), len(found.table.rows))
     if high > 1:
         why = say("so few cannot show whether runs are distributed as the tests assume")

@@ -489,3 +489,13 @@ tables: [{rows: level, columns: [recorded_ms, recorded_ms_p99]}]
     assert outcome.code == 0, outcome.err
     p99_ms = recorded.get_value_at_percentile(99) / 1e6
     assert f"{p99_ms:.2f}"[:3] in outcome.out
+
+
+def test_files_of_failed_tests_alone_are_no_study(netstudy: Netstudy, here: Path) -> None:
+    error = '{"start": {"version": "iperf 3.12"}, "intervals": [], "end": {}, "error": "no route"}'
+    for name in ("old-1.json", "new-1.json"):
+        (here / name).write_text(error)
+    outcome = netstudy("import", "old=old-1.json", "new=new-1.json")
+    assert outcome.code == 2
+    assert "no file has a value: old-1.json: no route" in outcome.err
+    assert not (here / "study.yaml").exists()

@@ -12,7 +12,11 @@ from pydantic import TypeAdapter
 from netstudy import wire
 
 ROOT = Path(__file__).parents[2]
-LINES = (ROOT / "schema/examples/records.jsonl").read_text(encoding="utf-8").splitlines()
+LINES = [
+    line
+    for name in ("records.jsonl", "measured-records.jsonl")  # the engine knows the first only
+    for line in (ROOT / "schema/examples" / name).read_text(encoding="utf-8").splitlines()
+]
 RECORD: TypeAdapter[wire.Record] = TypeAdapter(wire.Record)
 
 

@@ -136,6 +136,10 @@ def _refuse_nothing(found: Collection) -> None:
     if not found.files:
         reasons = "; ".join(f"{one.path}: {one.reason}" for one in found.left_out[:3])
         raise StudyError(f"no file can be read: {reasons}")
+    runs = [(one.path, run.error) for one in found.files for run in one.measurements]
+    if all(error is not None for _, error in runs):
+        path, error = runs[0]
+        raise StudyError(f"no file has a value: {path}: {error}")
 
 
 def _host_files(found: Collection, hosts: dict[str, list[str]]) -> Iterator[str]:

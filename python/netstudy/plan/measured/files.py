@@ -43,7 +43,20 @@ def measured_plan(
     tables = tuple(table_runs(study, seed, only or {})) if runs.tables else ()
     if not own and not tables:
         raise StudyError("no run is left: no file has the levels of this run")
+    if not tables and not any(_work(run).metrics for run in own):
+        raise StudyError(f"no file has a value: {_first_error(study)}")
     return planned_study(study, seed, (*own, *tables))
+
+
+def _work(run: wire.Run) -> wire.Measured:
+    assert isinstance(run.workload, wire.Measured), "this plans nothing else"
+    return run.workload
+
+
+def _first_error(study: Study) -> str:
+    """The first file, and why it has no value."""
+    first = found_runs(study)[0]
+    return f"{first.file.path}: {first.measurement.error or 'it has none that is known'}"
 
 
 def _runs_of_files(

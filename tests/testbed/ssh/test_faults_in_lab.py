@@ -189,7 +189,12 @@ def test_a_second_controller_is_refused_and_the_first_one_goes_on(runs: LabRuns)
     [
         ("firewall server-1 ssh", "firewall server-1 off", "two", "does not answer client"),
         ("arch server-1 riscv64", "arch server-1 off", "two", "there is no engine for riscv64"),
-        ("mtu-hole server-1 1400", "mtu-hole server-1 off", "two", "bytes do not pass, of 13"),
+        (
+            "mtu-hole server-1 1400",
+            "mtu-hole server-1 off",
+            "two",
+            "1500 bytes do not pass, of 1400",
+        ),
         ("max-sessions server-1 0", "max-sessions server-1 10", "two", "raise MaxSessions"),
         ("bashrc server-1 hello", "bashrc server-1 off", "fast", "the study's link has 1 Gbit/s"),
     ],

@@ -28,7 +28,7 @@ SWITCHES = (
         ("incast:", "incst:", '14:3: workload.incst: unknown key; did you mean "incast"?'),
         ("question: ", "frage: x\nquestion: ",
          "2:1: frage: unknown key; known: description, factors, fixed, zip, holes, study, "
-         "question, expectation, expect, author, cases, topology …"),
+         "question, expectation, expect, author, cases, measured …"),
         ("question: ", "noise: 150 %\nquestion: ", "2:8: noise: must be at most 100 %, not 150 %"),
         ("10 Gbit/s", "10 Gbps",
          '12:16: topology.link.rate: "10 Gbps": unknown unit "Gbps"; did you mean "10 Gbit/s"?'),

@@ -15,13 +15,21 @@ from netstudy.study import json_schema
 from tests.study.keys import effects
 from tests.study.keys.design import DESIGN
 from tests.study.keys.effects import Example
+from tests.study.keys.files import FILES
 from tests.study.keys.load import LOAD
 from tests.study.keys.network import NETWORK
 from tests.study.keys.outcome import OUTCOME
 
 STUDY = "Study"
 """What the top of a study is called here, which has no name in the schema."""
-EXAMPLES = {**DESIGN, **NETWORK, **LOAD, **OUTCOME}
+EXAMPLES = {**DESIGN, **NETWORK, **LOAD, **OUTCOME, **FILES}
+EXAMPLES[STUDY] = {
+    **DESIGN.get(STUDY, {}),
+    **NETWORK.get(STUDY, {}),
+    **LOAD.get(STUDY, {}),
+    **OUTCOME.get(STUDY, {}),
+    **FILES[STUDY],
+}
 SCHEMA = json_schema()
 NAMES = {id(SCHEMA): STUDY, **{id(part): name for name, part in SCHEMA["$defs"].items()}}
 

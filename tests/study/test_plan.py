@@ -412,7 +412,8 @@ def test_the_incast_study_can_be_carried_out_in_the_simulator() -> None:
     (said,) = unsupported(study, "moon")
     assert (
         said
-        == "This version has no testbed moon; it has sim, netns, netns-kernel, hosts, published."
+        == "This version has no testbed moon; it has sim, netns, netns-kernel, hosts, published, "
+        "measured."
     )
     (said,) = unsupported(study, "netn")
     assert said == 'This version has no testbed netn; did you mean "netns"?'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Final
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
+from pydantic_core import PydanticKnownError
 
 from netstudy.documents.compact import compacted
 from netstudy.documents.fields import (
@@ -157,7 +158,7 @@ class StudyFile(Design):
     def _is_needed(cls, value: object, info: ValidationInfo) -> object:
         """Miss the key, unless runs were measured elsewhere or that part is wrong itself."""
         if value is None and info.data.get("measured", "wrong") is None:
-            raise fault("the key is missing; a study of files needs measured instead")
+            raise PydanticKnownError("missing")
         return value
 
     @model_validator(mode="after")

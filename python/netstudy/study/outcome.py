@@ -347,9 +347,6 @@ class MeasuredTable(Model):
 
     file: WordsValue
     """Path of a CSV file, relative to the study's folder."""
-    case: WordsValue | None = None
-    """The test case that the data belong to; by default, every case that has the levels of a
-    row."""
     rows: dict[WordsValue, Annotated[tuple[LevelValue, ...], OneOrMore()]] = Field(
         default_factory=dict
     )
@@ -371,6 +368,9 @@ class Reference(MeasuredTable):
 
     source: WordsValue
     """Who made the measurements, and where they are published."""
+    case: WordsValue | None = None
+    """The test case that the data belong to; by default, every case that has the levels of a
+    row."""
     fitted: tuple[dict[NameValue, LevelValue], ...] | None = None
     """The cells, each given by its levels, to whose values a profile was fitted. Agreement in these
     cells does not validate the model, so the report marks them. `netstudy calibrate` fits only to

@@ -131,7 +131,8 @@ class _File:
         self.table = table
         self.published = table if isinstance(table, Reference) else None
         self.path = path
-        self.cases = [case for case in study.cases if self.table.case in (None, case.name)] or list(
+        self.case = None if self.published is None else self.published.case
+        self.cases = [case for case in study.cases if self.case in (None, case.name)] or list(
             study.cases
         )
         self.factors = _factors_of(study, self.cases)
@@ -160,9 +161,9 @@ class _File:
     def _note_levels(self) -> None:
         """Report unknown cases, factors and levels in the `reference` part of the study."""
         reference, names = self.table, [case.name for case in self.study.cases]
-        if reference.case is not None and reference.case not in names:
-            hint = did_you_mean(reference.case, names)
-            self._note(("case",), f'no case "{reference.case}"{hint}')
+        if self.case is not None and self.case not in names:
+            hint = did_you_mean(self.case, names)
+            self._note(("case",), f'no case "{self.case}"{hint}')
         held: list[tuple[Path, str, Level]] = [
             (("at", name), name, level) for name, level in reference.at.items()
         ]
@@ -280,7 +281,7 @@ class _File:
                 continue
             value = PublishedValue(
                 metric=metric,
-                case=self.table.case,
+                case=self.case,
                 levels={**levels, **held},
                 repetition=repetition,
                 value=float(found),
@@ -372,8 +373,8 @@ class _File:
         if any(_has_levels(case, value.levels) for case in self.cases):
             return True
         if not any(problem.place == self._place(row.line) for problem in self.problems):
-            where = f"the case {self.table.case} has" if self.table.case else "no case has"
-            no = " no" if self.table.case else ""
+            where = f"the case {self.case} has" if self.case else "no case has"
+            no = " no" if self.case else ""
             self._fault(row.line, f"{where}{no} cells at {levels_text(value.levels)}")
         return False
 

@@ -28,6 +28,7 @@ from netstudy.report.comparison import sentences
 from netstudy.report.document import document
 from netstudy.report.pages import render_markdown
 from netstudy.study.agreement import Bands
+from tests.formats.made import iperf3_file
 from tests.report.results import from_text, results
 
 Tree = dict[str, Any]
@@ -47,7 +48,14 @@ servers,turn,ms
 2,1,31.0
 4,1,70.0
 """
-"""Published data of the studies of `bases`, beside every one of them."""
+TABLES = {
+    "data.csv": DATA,
+    "repeated.csv": REPEATED,
+    "turns.csv": "servers,turn,ms\n2,2,31.0\n4,2,70.0\n",
+    "other.csv": REPEATED.replace("31.0", "33.0"),
+    "rates.csv": "driver,rate\nold,10.0\nnew,11.0\n",
+}
+"""Published data of the studies of `bases`, in the folder of every one of them."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +141,11 @@ def in_published_plan(example: Example) -> None:
     assert plan_of(example.before, "published") != plan_of(example.after, "published")
 
 
+def in_measured_plan(example: Example) -> None:
+    """The plan of runs that were measured elsewhere is another."""
+    assert plan_of(example.before, "measured") != plan_of(example.after, "measured")
+
+
 def told(example: Example) -> None:
     """`netstudy plan` says something else, for what shows in later rounds alone."""
     before, after = (list(_summary(prepared(text), 1)) for text in (example.before, example.after))
@@ -173,8 +186,12 @@ def in_comparison(example: Example) -> None:
 def written(text: str) -> Path:
     """The study in a folder of its own, with data beside it."""
     folder = Path(mkdtemp(prefix="key-", dir=FOLDERS[-1]))
-    for name, content in (("study.yaml", text), ("data.csv", DATA), ("repeated.csv", REPEATED)):
+    for name, content in {"study.yaml": text, **TABLES}.items():
         (folder / name).write_text(content)
+    for number, name in enumerate(("mon-old", "mon-new", "tue-old", "tue-new")):
+        iperf3_file(folder / f"lab/{name}-1.json", 100 + number, 1_795_900_000 + 60 * number)
+    for when, count in (("a", 1), ("b", 3)):
+        (folder / f"lab/sender.nstat-{when}").write_text(f"#kernel\nTcpRetransSegs  {count}  0.0\n")
     return folder
 
 

@@ -73,7 +73,7 @@ def mutated(data: bytes, seed: int, count: int) -> Iterator[bytes]:
         yield rng.choice((_cut, _flipped, _lines_moved, _other_numbers))(data, rng)
 
 
-def held(form: Format, data: bytes, seed: int, count: int = 500) -> None:
+def held(form: Format, data: bytes, seed: int, count: int = 200) -> None:
     """Assert that a format reads damaged copies of a file as finite values, or raises FormatError.
 
     A failure prints the seed and the number of the copy.

@@ -196,6 +196,7 @@ def all_silent(count: int) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_a_changed_digit_is_noticed_where_a_law_applies() -> None:
     assert all_silent(10) == []
 

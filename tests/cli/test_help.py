@@ -40,6 +40,8 @@ def test_every_help_shows_an_example_and_loads_nothing_heavy() -> None:
 
 
 def test_the_verbs() -> None:
-    first_to_last = "init validate plan run status ls report compare diagnose calibrate export "
+    first_to_last = (
+        "init import validate plan run status ls report compare diagnose calibrate export "
+    )
     first_to_last += "profiles doctor clean"
     assert first_to_last.split() == VERBS

@@ -111,7 +111,7 @@ def command(
     results: options.Results = options.RESULTS,
     json: options.Json = False,
 ) -> None:
-    """Say whether results folder NEW differs from BASE, cell by cell: did a change make it slower?
+    """Say in which cells the results folder NEW differs from BASE, such as after a change.
 
     Verdicts come from the tests of a study's own: different or same against its noise, else
     undecided.

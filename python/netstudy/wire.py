@@ -924,7 +924,7 @@ class Measured(Wire):
     of: str | None
     """Kind of the workload that was run, such as `incast`; None: it is not known."""
     source: tuple[str, ...] = ()
-    """Who measured the values of a table, and where they are published."""
+    """Author and publication of the values of a table."""
     given: tuple[MeasuredValue, ...] = ()
     """The values of a table."""
     files: tuple[MeasuredFile, ...] = ()

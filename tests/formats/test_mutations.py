@@ -97,7 +97,7 @@ def copies(count: int) -> Iterator[tuple[int, Path, Format, bytes]]:
 
 
 def read_all(count: int) -> int:
-    """Read so many damaged copies; the number of those that were refused."""
+    """Read this number of damaged copies, and return how many the formats refused."""
     refused = 0
     for number, path, form, data in copies(count):
         which = f"copy {number}, of {path.name} as {form.name}"

@@ -1,4 +1,4 @@
-"""What formats say about their quantities fits together."""
+"""Formats agree on the unit and direction of each quantity, and declare all that they measure."""
 
 from __future__ import annotations
 

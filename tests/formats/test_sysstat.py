@@ -156,7 +156,7 @@ def document(*records: dict[str, Any], name: str = "h1", **host: Any) -> dict[st
 
 
 def of(*records: dict[str, Any], **host: Any) -> HostReadings:
-    """What is read of these records."""
+    """The readings from these records of sadf."""
     return read(JSON, json.dumps(document(*records, **host)))
 
 

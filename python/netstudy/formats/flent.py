@@ -1,6 +1,6 @@
 """The data files of Flent, versions 2 to 4: `.flent`, and `.flent.gz`.
 
-Such a file has each data set twice: `raw_values` are the values that a tool reported, with their
+A Flent file has each data set twice: `raw_values` are the values that a tool reported, with their
 times; `results` are the same ones, interpolated to a grid of STEP_SIZE. The raw ones are read. A
 data set without raw values is either computed from others by Flent (an average or a sum), or the
 file is one of a version that kept no raw values; then `results` are read.

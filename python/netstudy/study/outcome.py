@@ -367,7 +367,7 @@ class Reference(MeasuredTable):
     """Published measurements, which are shown next to the study's own results or replace them."""
 
     source: WordsValue
-    """Who made the measurements, and where they are published."""
+    """Author and publication of the measurements."""
     case: WordsValue | None = None
     """The test case that the data belong to; by default, every case that has the levels of a
     row."""

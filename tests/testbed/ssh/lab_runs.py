@@ -153,7 +153,7 @@ class LabRuns:
         return time.monotonic()
 
     def left(self) -> Sequence[str]:
-        """What the study has left: processes, and files on hosts other than the engine."""
+        """Processes of the study that still run, and its files on hosts other than the engine."""
         folders = " ".join(
             f"/run/hosts/{host}/disk/home/ns/{folder}"
             for host in HOSTS

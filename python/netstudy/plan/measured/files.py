@@ -1,7 +1,8 @@
 """The plan of a study whose runs were measured elsewhere, in files or tables of the user: a run for
 each measurement.
 
-Such a run has no network. Its phase has the length that was measured, if the file says when.
+A run that was measured elsewhere has no network. Its measuring phase has the length that its file
+gives, if the file has times.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plans from tables: a run for each cell with published values, or for each repetition of the cell.
 
-Such a run has no network and no phases: the study file describes how its author would run the
-study, not how the published results were measured. The run's workload holds the published values,
+The run of a published cell has no network and no phases: the study file describes how its author
+would run the study, not how the published results were measured. The workload holds the values,
 so that its record can be made from the plan without other files. A cell without published values is
 not planned.
 """

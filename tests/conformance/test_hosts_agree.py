@@ -12,7 +12,8 @@ import pytest
 from netstudy.cli import invoke
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
-from tests.testbed.ssh.test_runs_in_lab import HOSTS, study
+from tests.testbed.ssh.lab_runs import HOSTS
+from tests.testbed.ssh.test_runs_in_lab import study
 from tests.tools.lab import Lab, lab_of
 
 pytestmark = [

@@ -14,31 +14,13 @@ from netstudy.testbed.real import health
 from netstudy.testbed.real.others import LAW
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
+from tests.testbed.ssh.lab_runs import HOSTS, STUDY
 from tests.tools.lab import Lab, lab_of
 
 pytestmark = [pytest.mark.engine, needs_programs("ssh", "sshd", "ip")]
 
-HOSTS = ("client", "server-1", "server-2")
 STEP_NS = 1_000 * 10**9
 """The clock of each host of the lab is so much ahead of that of the host before it."""
-NETWORK = """\
-study: {name}
-question: What do these hosts carry?
-factors: {{servers: [2]}}
-topology:
-  client: {{profile: host-1g, tcp: {{profile: linux-6, congestion_control: reno}}}}
-  server:
-    profile: host-1g
-    count: "${{servers}}"
-    tcp: {{profile: linux-6, congestion_control: reno}}
-  switch: generic-shallow
-  link: {{rate: 100 Mbit/s, mtu: 1500}}
-workload:
-  {workload}
-{more}
-replicates: 1
-testbeds: {{hosts: {{}}}}
-"""
 TIMED = "procedure: {warmup: 200 ms, measure: 1 s}"
 WORKLOADS = {
     "incast": ("incast: {block: 100 kB, iterations: 5, warmup: 1}", ""),
@@ -59,7 +41,7 @@ SENT = "$(( $(ssh server-1 cat /sys/class/net/eth0/statistics/tx_bytes) - $(cat 
 
 def study(name: str) -> str:
     workload, more = WORKLOADS[name]
-    return NETWORK.format(name=name, workload=workload, more=more)
+    return STUDY.format(name=name, workload=workload, more=more, replicates=1, rate="100 Mbit/s")
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,11 @@ fn a_host_that_stands_still_is_killed_with_its_children() {
         set_child_subreaper(true).expect("the kernel can");
         let mut host = Host::start(SHORT);
         let agent = host.start_without_plan("h1");
-        kill(host.pid(), Signal::SIGSTOP).expect("it runs");
+        wait_until_bound(agent);
+        // A stopped agent cannot end by itself when its input ends.
+        for pid in [agent, host.pid()] {
+            kill(pid, Signal::SIGSTOP).expect("it runs");
+        }
         let (_, status) = host.rest();
         assert_eq!(status.signal(), Some(Signal::SIGKILL as i32));
         let end = waitpid(agent, None);
@@ -101,15 +105,21 @@ fn a_lease_that_ended_while_the_host_stood_still_is_over() {
     });
 }
 
-/// The other child of a host that has one agent: the first one that it has started. It waits for
-/// beats already, so that it is bound to its parent.
+/// The other child of a host that has one agent: the first one that it has started, once it is bound.
 fn guard_of(host: Pid) -> Pid {
     let children = fs::read_to_string(format!("/proc/{host}/task/{host}/children"));
     let children = children.expect("the kernel lists them");
     let first = children.split_ascii_whitespace().next().expect("it has a guard");
-    let waits_in = || fs::read_to_string(format!("/proc/{first}/wchan")).expect("it is there");
-    while !waits_in().contains("poll") {
+    let guard = Pid::from_raw(first.parse().expect("a number"));
+    wait_until_bound(guard);
+    guard
+}
+
+/// Returns when a child of a host waits for its input, which it does only after it was bound to its
+/// parent.
+fn wait_until_bound(child: Pid) {
+    let waits_in = || fs::read_to_string(format!("/proc/{child}/wchan")).expect("it is there");
+    while !["poll", "pipe_read"].iter().any(|input| waits_in().contains(input)) {
         thread::sleep(Duration::from_millis(5));
     }
-    Pid::from_raw(first.parse().expect("a number"))
 }

@@ -8,6 +8,7 @@ the key `sum` twice, first for the way to the server; `sum_sent` and `sum_receiv
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final
 
 from netstudy.formats.iperf3.report import (
@@ -214,28 +215,9 @@ def _both_ends(report: Report, row: Object, path: str, way: Way, stream: str) ->
     """A row with the bytes of the sender and the losses of the receiver."""
     found = _row(report, row, path, way, "receiver", stream)
     if _is_known(report, way, "sender"):
-        yield Row(
-            way=way,
-            end="sender",
-            stream=stream,
-            start_s=found.start_s,
-            end_s=found.end_s,
-            bytes_moved=found.bytes_moved,
-            bits_per_s=found.bits_per_s,
-            datagrams=found.datagrams,
-        )
+        yield replace(found, end="sender", jitter_ms=None, lost=None, out_of_order=None)
     if _is_known(report, way, "receiver"):
-        yield Row(
-            way=way,
-            end="receiver",
-            stream=stream,
-            start_s=found.start_s,
-            end_s=found.end_s,
-            jitter_ms=found.jitter_ms,
-            datagrams=found.datagrams,
-            lost=found.lost,
-            out_of_order=found.out_of_order,
-        )
+        yield replace(found, bytes_moved=None, bits_per_s=None)
 
 
 def _sums(report: Report, of: Object, key: str, path: str) -> Iterator[tuple[Way, Object, str]]:

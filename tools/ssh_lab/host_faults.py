@@ -7,6 +7,7 @@ import re
 import shutil
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,10 @@ from tools.ssh_lab.users import ROOT
 
 _HOLDER = Path(__file__).with_name("hold_lock.py")
 _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE")
+_BLOCK_BYTES: Final = 512
+"""Unit of `st_blocks`."""
+_ENDS_S: Final = 5
+"""A process of a session that is over ends within this time."""
 _HOST_OF_NETSTUDY: Final = r"(^|/)(netstudy-)?engine\S* host\b"
 _REAL_UNAME: Final = "uname.real"
 _UNAME: Final = """\
@@ -31,13 +36,28 @@ def disk(machine: Machine, state: str) -> None:
     """The file system shrinks to what is on it, so that nothing is written to fill it."""
     _one_of(state, "full", "ok")
     place = str(machine.host.disk)
-    found = os.statvfs(place)
-    used = (found.f_blocks - found.f_bfree) * found.f_frsize
-    size = f"{max(used, _PAGE_BYTES)}" if state == "full" else f"{machine.disk_mb}m"
+    size = f"{max(_used_bytes(place), _PAGE_BYTES)}" if state == "full" else f"{machine.disk_mb}m"
     options = f"remount,size={size}" + (",noexec" if machine.noexec else "")
     # By default mount adds the options that are there, among them the user id of an ordinary user's
     # lab as the machine sees it, which the kernel refuses.
     run_program("mount", "--options-mode", "ignore", "-o", options, place)
+
+
+def _used_bytes(place: str) -> int:
+    """Space that files take, once the kernel has freed that of removed ones: a process that is just
+    ending may still have its program's."""
+    deadline = time.monotonic() + _ENDS_S
+    while True:
+        found = os.statvfs(place)
+        used = (found.f_blocks - found.f_bfree) * found.f_frsize
+        if used <= _bytes_in_files(place) or time.monotonic() > deadline:
+            return used
+        time.sleep(0.05)
+
+
+def _bytes_in_files(place: str) -> int:
+    found = (path.lstat() for path in Path(place).rglob("*"))
+    return sum(_BLOCK_BYTES * one.st_blocks for one in found)
 
 
 def home(machine: Machine, option: str) -> None:

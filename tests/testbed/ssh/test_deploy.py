@@ -66,6 +66,21 @@ def test_an_engine_that_arrives_damaged_is_not_stored(tmp_path: Path) -> None:
     assert list((tmp_path / "e").iterdir()) == []
 
 
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_copy_whose_connection_ends_leaves_nothing(shell: str, tmp_path: Path) -> None:
+    command = remote.copy(NONCE, str(tmp_path / "e"), SHA256)
+    pipe = subprocess.PIPE
+    # As sshd does, with the default action of SIGPIPE, which Python ignores.
+    with subprocess.Popen([shell, "-c", command], stdin=pipe, stdout=pipe) as copying:
+        assert copying.stdin is not None and copying.stdout is not None
+        copying.stdin.write(BINARY[:-1])
+        copying.stdin.flush()
+        assert copying.stdout.readline().split()[-1] == NONCE.encode()
+        copying.stdout.close()
+    assert copying.returncode != 0
+    assert list((tmp_path / "e").iterdir()) == []
+
+
 def test_an_engine_of_another_content_under_the_name_counts_as_absent(tmp_path: Path) -> None:
     (tmp_path / f"engine-{SHA256}").write_bytes(b"other")
     said = in_shell("sh", remote.probe(NONCE, str(tmp_path), None))

@@ -27,11 +27,12 @@ files, and the hashes of the engines that are there."""
 
 COPY: Final = (
     'echo netstudy $1; export LC_ALL=C; umask 077; mkdir -p "$2" && cd "$2" || exit; '
-    't=.engine-$$; trap "rm -f $t" EXIT; cat >$t && chmod 700 $t && '
+    't=.engine-$$; trap "rm -f $t" EXIT; trap exit HUP INT PIPE TERM; cat >$t && chmod 700 $t && '
     'h=$(sha256sum <$t) && if [ "${h%% *}" = "$3" ]; then mv -f $t "engine-$3" && echo copied; '
     "else echo differs; fi"
 )
-"""Stores standard input as the engine of a hash, or not at all."""
+"""Stores standard input as the engine of a hash, or not at all. A shell that is killed by a signal,
+such as SIGPIPE after a lost connection, would not run its trap for EXIT."""
 
 REMOVE: Final = (
     "echo netstudy $1; export LC_ALL=C; "

@@ -72,7 +72,8 @@ def test_a_copy_whose_connection_ends_leaves_nothing(shell: str, tmp_path: Path)
     pipe = subprocess.PIPE
     # As sshd does, with the default action of SIGPIPE, which Python ignores.
     with subprocess.Popen([shell, "-c", command], stdin=pipe, stdout=pipe) as copying:
-        assert copying.stdin is not None and copying.stdout is not None
+        assert copying.stdin is not None
+        assert copying.stdout is not None
         copying.stdin.write(BINARY[:-1])
         copying.stdin.flush()
         assert copying.stdout.readline().split()[-1] == NONCE.encode()

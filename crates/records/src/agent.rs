@@ -189,14 +189,7 @@ pub enum TransferSize {
         bytes: u64,
     },
     /// As many bytes as possible within the time of the phase.
-    Stream {
-        /// Payload that one request asks for, or that one confirmation confirms.
-        chunk_bytes: u64,
-        /// How much payload is requested or sent beyond the chunks that are confirmed. It must
-        /// exceed the bandwidth-delay product plus the queues. A larger value makes the phase end
-        /// more slowly.
-        ahead_bytes: u64,
-    },
+    Stream,
 }
 
 /// Where the data of a file come from or go to.

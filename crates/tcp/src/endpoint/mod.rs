@@ -256,11 +256,17 @@ impl Endpoint {
         &self.rtt
     }
 
-    /// Payload bytes that the application has written so far.
+    /// Payload bytes that the application has written so far. An endless writer keeps the send
+    /// buffer full.
     #[must_use]
     pub const fn bytes_written(&self) -> u64 {
+        let written = if self.write_end == transmit::ENDLESS {
+            self.snd_una + self.config.send_buffer_bytes as u64
+        } else {
+            self.write_end
+        };
         // The SYN occupies one offset.
-        self.write_end - 1
+        written - 1
     }
 
     /// Payload bytes of a full segment.

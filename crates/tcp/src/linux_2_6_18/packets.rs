@@ -141,6 +141,11 @@ impl Endpoint {
         (most as u32).min(room).max(1)
     }
 
+    /// End of the packet that is being sent; 0 if there is none.
+    pub(crate) const fn begun_packet_end(&self) -> u64 {
+        self.packet.data.end
+    }
+
     /// End of the packet that contains `snd_nxt`.
     pub(crate) fn packet_end(&self) -> u64 {
         self.full_packet_end().min(self.write_end)

@@ -51,6 +51,7 @@ NETWORK = {
         ),
     },
     "Host": {
+        **examples(refused, AT_LENGTH, "topology.hosts.c", {"unused": False}),
         **examples(
             in_plan,
             INCAST,
@@ -135,6 +136,7 @@ NETWORK = {
         **examples(in_plan, INCAST, _LINK, {"kind": "hipersocket", "buffers": 16}),
     },
     "Link": {
+        **examples(refused, AT_LENGTH, "topology.links.1", {"unused": False}),
         **examples(
             in_plan, AT_LENGTH, "topology.links.2", _LINK_KEYS | {"between": ["b@two", "s"]}
         ),

@@ -107,12 +107,12 @@ def test_a_wire_speed_switch_takes_a_name_that_no_other_has(small: Small) -> Non
   hosts:
     load: {profile: host-1g, count: 2}
     app: {profile: host-1g}
-    db: {profile: host-1g, count: 2}
+    db: {profile: host-1g, count: 2, unused: true}
   switches: {wire-app: generic-shallow}
   links:
     - {between: [load, app]}
-    - {between: [app, db]}
-    - {between: [app, wire-app]}
+    - {between: [app, db], unused: true}
+    - {between: [app, wire-app], unused: true}
 """
     run = run_of(small(text=with_topology(topology, "clients: load, servers: app")))
     switches = [(switch.name, switch.profile) for switch in run.network.switches]
@@ -270,7 +270,10 @@ def test_a_network_may_have_thousands_of_hosts(small: Small) -> None:
 
 def test_a_host_that_takes_no_part_is_there_and_needs_no_profile(small: Small) -> None:
     study = small(
-        ("client: {profile: host-10g}", "client: {profile: host-10g}\n  hosts: {idle: {}}")
+        (
+            "client: {profile: host-10g}",
+            "client: {profile: host-10g}\n  hosts: {idle: {unused: true}}",
+        )
     )
     assert unsupported(study, "sim") == []
     run = run_of(study)
@@ -345,7 +348,7 @@ BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
          "place an end of the workload there, leave the link out, or set unused: true"),
         (with_topology(TWO_NETWORKS.replace("10g, unused: true", "10g")
                        .replace("app, db], unused: true", "app, db]"),
-                       "clients: load, servers: load"),
+                       "clients: app, servers: load"),
          "8:5: topology.hosts.db: no traffic uses this host: give it a part in the workload, "
          "leave it out, or set unused: true"),
     ],

@@ -3,6 +3,7 @@ means something that no run does, such as one flow over two links."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
 from netstudy import wire
@@ -58,13 +59,16 @@ def _used(lowered: Lowered, routes: Routes) -> Iterator[Interface]:
 
 
 def _refuse(study: Study, idle: Mapping[Interface, int]) -> None:
-    """Refuses the first unused host or interface that the study does not allow."""
-    for (group, interface), number in idle.items():
+    """Refuses the first unused host that the study does not allow, or else the first unused
+    interface: an unused host makes the interfaces on the way to it unused."""
+    counts = Counter(group for group, _ in idle)
+    whole = {group for group, count in counts.items() if count == len(_links(study, group))}
+    for (group, interface), number in sorted(idle.items(), key=lambda one: one[0][0] not in whole):
         links = _links(study, group)
         path, link = links[number]
         if study.topology.groups[group].unused or link.unused:
             continue
-        if len([one for one, _ in idle if one == group]) == len(links):
+        if group in whole:
             message = "no traffic uses this host: give it a part in the workload, leave it out"
             place = study.topology.host_path(group)
             fail(study.document.problem(place, f"{message}, or set unused: true", of_key=True))

@@ -345,6 +345,8 @@ pub enum AgentWorkload {
         request_bytes: u64,
         /// Size of a response.
         response_bytes: u64,
+        /// Number of writes in which the server hands a response to the kernel.
+        writes: u32,
     },
     /// Sends requests and waits for their responses.
     RequestClient {

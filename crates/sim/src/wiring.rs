@@ -885,6 +885,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         quick_ack_segments: tcp.quick_ack_segments,
         quick_ack_disorder: tcp.quick_ack_disorder,
         ack_pushed: tcp.ack_pushed,
+        nodelay: tcp.nodelay,
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,

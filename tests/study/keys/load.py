@@ -134,6 +134,7 @@ LOAD = {
                 "servers": "more",
                 "request": "65 B",
                 "response": "65 B",
+                "writes": 2,
                 "connections": 2,
                 "outstanding": 2,
                 "think": "1 ms",

@@ -169,6 +169,7 @@ NETWORK = {
             "quick_ack": 7,
             "quick_ack_disorder": False,
             "ack_pushed": False,
+            "nodelay": False,
             "restart_after_idle": False,
             "offload_burst": "7 kB",
             "offload_rule": "autosizing",

@@ -961,7 +961,8 @@ fn a_connection_to_another_address_of_the_server_is_closed_at_once() {
     let mut server_plan = server_plan(1000);
     let other_address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 4));
     server_plan.connections.push(ConnectionPlan::Accept { local: other_address, peer: CLIENT });
-    server_plan.workload = AgentWorkload::RequestServer { request_bytes: 1, response_bytes: 1 };
+    server_plan.workload =
+        AgentWorkload::RequestServer { request_bytes: 1, response_bytes: 1, writes: 1 };
     let (server, endpoint) = ready(&server_plan);
     // Its number belongs to the other address.
     let mut stranger = connected(endpoint);
@@ -971,7 +972,8 @@ fn a_connection_to_another_address_of_the_server_is_closed_at_once() {
 }
 
 fn request_server(connections: usize) -> AgentPlan {
-    let workload = AgentWorkload::RequestServer { request_bytes: 100, response_bytes: 1000 };
+    let workload =
+        AgentWorkload::RequestServer { request_bytes: 100, response_bytes: 1000, writes: 1 };
     plan("server-1", accepted(connections), workload)
 }
 

@@ -304,7 +304,7 @@ impl Endpoint {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let room = self.send_edge().saturating_sub(self.snd_nxt);
         if room >= wanted {
-            return Some(wanted as u32);
+            return (!self.is_too_short(wanted)).then_some(wanted as u32);
         }
         (self.sent.is_empty() && room > 0).then_some(room as u32)
     }
@@ -318,6 +318,7 @@ impl Endpoint {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_fresh(&mut self, fresh: &SentSegment) {
+        self.note_short(fresh);
         self.sent.push(*fresh);
         self.snd_nxt = fresh.end();
         recovery::on_sent(self, fresh.sent_at);

@@ -190,7 +190,9 @@ impl Endpoint {
         let request_end = if request == 0 { u64::MAX } else { page + request };
         self.packet.data = Range { start, end };
         self.packet.request_end = request_end;
-        self.sent.push_packet(SentSegment::fresh(start, len as u32, now));
+        let fresh = SentSegment::fresh(start, len as u32, now);
+        self.note_short(&fresh);
+        self.sent.push_packet(fresh);
         recovery::on_sent(self, now);
     }
 

@@ -270,6 +270,8 @@ class RequestServer(Wire):
     kind: Literal["request-server"] = "request-server"
     request_bytes: int = Field(gt=0)
     response_bytes: int = Field(gt=0)
+    writes: int = Field(default=1, gt=0)
+    """Number of writes of a response."""
 
 
 class RequestClient(Wire):

@@ -117,6 +117,11 @@ class Tcp(Wire):
     ack_pushed: bool = False
     """Whether the end of a write is marked (PSH) and acknowledged as soon as it is read, unless the
     receiver sends a response (Linux). If false, a last odd segment waits for `delayed_ack`."""
+    nodelay: bool = True
+    """Whether short segments are sent at once (`TCP_NODELAY`). If false, a short segment waits for
+    the acknowledgment of an earlier short one (Nagle's rule: RFC 896; RFC 9293, 3.7.4; in
+    Minshall's variant, as in Linux): fewer packets, and a wait of `delayed_ack` within a message
+    that is written in parts."""
     restart_after_idle: bool = True
     """Whether cwnd shrinks when the connection was idle for an RTO (RFC 5681, 4.1; RFC 2861)."""
     offload_burst_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
@@ -637,6 +642,9 @@ class Request(Wire):
     roles: Roles
     request_bytes: int = Field(default=64, gt=0)
     response_bytes: int = Field(default=64, gt=0)
+    writes: int = Field(default=1, gt=0)
+    """Number of writes in which the server hands a response to its connection; the parts are as
+    equal as possible, the first ones larger."""
     connections: int = Field(default=1, gt=0)
     """Number of connections of each pair."""
     outstanding: int = Field(default=1, gt=0)

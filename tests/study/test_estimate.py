@@ -122,8 +122,12 @@ def test_a_star_is_computed_in_closed_form_and_any_other_graph_is_not(small: Sma
     to_switch = "{between: [client, switch]}, {between: [server, switch]}"
     assert not per_hop(plain)
     assert not per_hop(plain.replace(link, f"  links: [{to_switch}]"))
-    assert per_hop(plain.replace(link, f"  links: [{to_switch}, {{between: [client, switch]}}]"))
-    assert per_hop(plain.replace(link, f"  links: [{to_switch}, {{between: [client, server]}}]"))
+    assert per_hop(
+        plain.replace(link, f"  links: [{to_switch}, {{between: [client, switch], unused: true}}]")
+    )
+    assert per_hop(
+        plain.replace(link, f"  links: [{to_switch}, {{between: [client, server], unused: true}}]")
+    )
     assert per_hop(plain.replace(link, "  links: [{between: [client, server]}]"))
     assert per_hop(plain.replace("nic: {send_latency: 0 ns, receive_latency: 0 ns}}", WORKS))
 

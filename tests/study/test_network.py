@@ -107,12 +107,12 @@ def test_a_wire_speed_switch_takes_a_name_that_no_other_has(small: Small) -> Non
   hosts:
     load: {profile: host-1g, count: 2}
     app: {profile: host-1g}
-    db: {profile: host-1g, count: 2}
+    db: {profile: host-1g, count: 2, unused: true}
   switches: {wire-app: generic-shallow}
   links:
     - {between: [load, app]}
-    - {between: [app, db]}
-    - {between: [app, wire-app]}
+    - {between: [app, db], unused: true}
+    - {between: [app, wire-app], unused: true}
 """
     run = run_of(small(text=with_topology(topology, "clients: load, servers: app")))
     switches = [(switch.name, switch.profile) for switch in run.network.switches]
@@ -164,12 +164,12 @@ def test_the_interface_of_a_link_is_that_of_its_hosts_and_not_of_the_switch(smal
 
 TWO_NETWORKS = """\
   hosts:
-    load: {profile: host-1g, count: 2}
+    load: {profile: host-1g, count: 2, unused: true}
     app: {profile: host-10g, interfaces: [front, back]}
-    db: {profile: host-10g}
+    db: {profile: host-10g, unused: true}
   links:
-    - {between: [load, app], rate: 1 Gbit/s}
-    - {between: [app, db]}
+    - {between: [load, app], rate: 1 Gbit/s, unused: true}
+    - {between: [app, db], unused: true}
 """
 
 
@@ -195,7 +195,7 @@ def test_a_host_may_have_two_interfaces_at_one_switch(small: Small) -> None:
         small(
             text=two_hosts(
                 "    - {between: [client, switch]}\n"
-                "    - {between: [client, switch]}\n"
+                "    - {between: [client, switch], unused: true}\n"
                 "    - {between: [server, switch]}\n",
                 more="  switch: generic-shallow\n",
             )
@@ -215,16 +215,17 @@ ZONES = """\
       profile: host-1g
       interfaces: [ce2, ce3]
       zones: {zone1: {interface: ce2}, zone2: {interface: ce2}, zone3: {interface: ce3}}
-    b: {profile: host-1g, interfaces: [ce4], zones: {zone1: {}}}
+    b: {profile: host-1g, interfaces: [ce4], zones: {zone1: {}}, unused: true}
   switch: generic-shallow
   placement:
     inside: {sender: a.zone1@ce2, receiver: a.zone2@ce2}
     across: {sender: a.zone3, receiver: b.zone1@ce4}
   links:
-    - {between: [a@ce3, switch], rate: 1 Gbit/s}
-    - {between: [a@ce2, switch], rate: 1 Gbit/s}
+    - {between: [a@ce3, switch], rate: 1 Gbit/s, unused: true}
+    - {between: [a@ce2, switch], rate: 1 Gbit/s, unused: true}
     - {between: [b, switch], rate: 1 Gbit/s}
 """
+CE3_LINK = "    - {between: [a@ce3, switch], rate: 1 Gbit/s, unused: true}\n"
 FREE_ZONE = ZONES.replace("zone3: {interface: ce3}", "zone3: {}").replace("a.zone3", "a.zone3@ce3")
 
 
@@ -269,7 +270,10 @@ def test_a_network_may_have_thousands_of_hosts(small: Small) -> None:
 
 def test_a_host_that_takes_no_part_is_there_and_needs_no_profile(small: Small) -> None:
     study = small(
-        ("client: {profile: host-10g}", "client: {profile: host-10g}\n  hosts: {idle: {}}")
+        (
+            "client: {profile: host-10g}",
+            "client: {profile: host-10g}\n  hosts: {idle: {unused: true}}",
+        )
     )
     assert unsupported(study, "sim") == []
     run = run_of(study)
@@ -320,7 +324,7 @@ BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
                    "    - {between: [server, switch]}\n", more=ONE_SWITCH,
                    client="{profile: host-1g, interfaces: [a, b]}"),
          "10:18: topology.links.1.between.0: interface a of client has a link already"),
-        (with_topology(ZONES.replace("    - {between: [a@ce3, switch], rate: 1 Gbit/s}\n", ""),
+        (with_topology(ZONES.replace(CE3_LINK, ""),
                        "placement: inside"),
          "9:72: topology.hosts.a.zones.zone3: its interface ce3 has no link"),
         (with_topology(DUMBBELL.replace("delay: 1 ms", "delay: 1 ms, mtu: 1400"),
@@ -332,6 +336,21 @@ BOTH = TO_SWITCH.format("client") + TO_SWITCH.format("server")
             TO_SWITCH.format("server"), TO_SWITCH.format("server") + TO_SWITCH.format("client-1")),
          "6:21: topology.hosts.client-1: a host would have the name client-1, which another node "
          "has already"),
+        # Two links do not make a bond: the second one would carry nothing.
+        (two_hosts("    - {between: [client, switch]}\n    - {between: [client, switch]}\n"
+                   "    - {between: [server, switch]}\n", more=ONE_SWITCH),
+         "10:7: topology.links.1: no traffic uses interface eth1 of client, which this link joins "
+         "to switch like another link (bonds are not supported): place an end of the workload "
+         "there, leave the link out, or set unused: true"),
+        (with_topology(TWO_NETWORKS.replace("app, db], unused: true", "app, db]"),
+                       "clients: load, servers: app"),
+         "11:7: topology.links.1: no traffic uses interface back of app, which this link joins: "
+         "place an end of the workload there, leave the link out, or set unused: true"),
+        (with_topology(TWO_NETWORKS.replace("10g, unused: true", "10g")
+                       .replace("app, db], unused: true", "app, db]"),
+                       "clients: app, servers: load"),
+         "8:5: topology.hosts.db: no traffic uses this host: give it a part in the workload, "
+         "leave it out, or set unused: true"),
     ],
 )  # fmt: skip
 def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(

@@ -288,7 +288,11 @@ def test_what_does_not_go_together_is_refused_with_its_place(
 def sampled(instrument: str, idle: str = "{}") -> str:
     """A study with a sampler, of a star whose server has a link to idle hosts besides."""
     text = study_of("transfer: {size: 1 MB}", f"instruments: [{instrument}]")
-    links = "[{between: [client, switch]}, {between: [server, switch]}, {between: [idle, server]}]"
+    links = (
+        "[{between: [client, switch]}, {between: [server, switch]}, "
+        "{between: [idle, server], unused: true}]"
+    )
+    idle = idle.replace("{", "{unused: true, ", 1)
     server = "  server: {profile: host-1g}"
     text = text.replace("  link: {rate: 1 Gbit/s}", f"  links: {links}")
     return text.replace(server, f"{server}\n  hosts: {{idle: {idle}}}")

@@ -145,8 +145,8 @@ topology:
   links:
     - {between: [load, switch], rate: 1 Gbit/s}
     - {between: [app, switch], rate: 1 Gbit/s}
-    - {between: [store@x, switch], rate: 1 Gbit/s}
-    - {between: [store@y, switch], rate: 1 Mbit/s}
+    - {between: [store@x, switch], rate: 1 Gbit/s, unused: true}
+    - {between: [store@y, switch], rate: 1 Mbit/s, unused: true}
 workload:
   transactions: {application: brokerage, clients: load, closed: {users: "${users}"}, PLACES}
 procedure: {measure: 1 s}

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io::Write;
 use std::net::{SocketAddr, TcpStream};
-use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::sync::Arc;
 
@@ -24,6 +23,9 @@ use crate::tallies::Tally;
 const READ_BYTES: usize = 128 * 1024;
 /// Largest number of pieces sent per flush: more pieces would delay timed actions.
 const PIECES_MAX: u32 = 16;
+
+/// More bytes than the kernel can accept in any run.
+const ENDLESS: u64 = 1 << 62;
 
 /// The random bytes that all connections send slices of, and a buffer to read into.
 #[derive(Debug)]
@@ -75,8 +77,11 @@ pub(crate) struct Connection {
     tally: Option<Arc<Tally>>,
     /// Position after the last byte handed to the kernel.
     sent: Cursor,
-    /// Bytes that the application has written but the kernel has not accepted yet.
+    /// Bytes that the application has written but the kernel has not accepted yet; of a stream
+    /// that is not finished, [`ENDLESS`].
     pending: u64,
+    /// The last pending byte marks the end of a stream.
+    ends_stream: bool,
     received: Cursor,
     /// The application has finished sending: a FIN follows the last byte.
     closes: bool,
@@ -94,8 +99,9 @@ pub(crate) struct Connection {
 pub(crate) enum Read {
     /// No data were available.
     Nothing,
-    /// Total bytes received before this read (`before`) and after it (`total`).
-    Bytes { before: u64, total: u64 },
+    /// Total bytes received before this read (`before`) and after it (`total`). `ends_stream`: the
+    /// last byte marks the end of the peer's stream.
+    Bytes { before: u64, total: u64, ends_stream: bool },
     /// The peer has finished sending (FIN).
     End,
 }
@@ -108,6 +114,7 @@ impl Connection {
             tally: None,
             sent: Cursor::default(),
             pending: 0,
+            ends_stream: false,
             received: Cursor::default(),
             closes: false,
             interest: EpollFlags::empty(),
@@ -156,6 +163,19 @@ impl Connection {
         self.pending += bytes;
     }
 
+    /// Queues bytes without end: until [`Self::finish_stream`].
+    pub(crate) fn write_endlessly(&mut self) {
+        self.pending = ENDLESS;
+    }
+
+    /// Ends an endless stream of bytes: a message of `bytes` follows what the kernel has accepted.
+    /// Returns the total of bytes of this end up to then.
+    pub(crate) fn finish_stream(&mut self, bytes: u64) -> u64 {
+        self.pending = bytes;
+        self.ends_stream = true;
+        self.sent() + bytes
+    }
+
     /// Sends a FIN after the queued bytes.
     pub(crate) fn close(&mut self) {
         self.closes = true;
@@ -166,11 +186,11 @@ impl Connection {
         let before = self.sent.passed();
         let mut pieces = 0;
         while self.pending > 0 && pieces < PIECES_MAX {
-            let piece = self.sent.piece(self.pending);
-            match self.send(bytes, piece) {
+            match self.send(bytes) {
                 Ok(count) => {
                     self.sent.advance(count);
                     self.pending -= count as u64;
+                    self.ends_stream &= self.pending > 0;
                     pieces += 1;
                 }
                 Err(Errno::EAGAIN) => break,
@@ -188,7 +208,13 @@ impl Connection {
         Ok(self.sent.passed() > before)
     }
 
-    fn send(&self, bytes: &Bytes, piece: Range<usize>) -> nix::Result<usize> {
+    /// Sends the next piece of the queued bytes. The byte that ends a stream is a piece of its own.
+    fn send(&self, bytes: &Bytes) -> nix::Result<usize> {
+        if self.ends_stream && self.pending == 1 {
+            let mark = [self.sent.end_mark(&bytes.random)];
+            return send(self.stream().as_raw_fd(), &mark, MsgFlags::MSG_NOSIGNAL);
+        }
+        let piece = self.sent.piece(self.pending - u64::from(self.ends_stream));
         if let Some(file) = &bytes.file {
             let mut offset = piece.start.cast_signed() as i64;
             return sendfile64(self.stream(), file, Some(&mut offset), piece.len());
@@ -212,14 +238,22 @@ impl Connection {
             Err(error) => return Err(error.desc().to_owned()),
         };
         let before = self.received.passed();
-        if let Err(Mismatch { at }) = self.received.verify(random, &buffer[..count]) {
-            return Err(format!(
-                "byte {at} of the {count} received bytes differs from the expected pattern"
-            ));
+        let verified = self.received.verify(random, &buffer[..count]);
+        let ends_stream = verified.is_err_and(|Mismatch { at }| {
+            at + 1 == count && buffer[at] == self.received.end_mark(random)
+        });
+        match verified {
+            Ok(()) => {}
+            Err(_) if ends_stream => self.received.advance(1),
+            Err(Mismatch { at }) => {
+                return Err(format!(
+                    "byte {at} of the {count} received bytes differs from the expected pattern"
+                ));
+            }
         }
         let total = self.received.passed();
         self.tally().set_received(total);
-        Ok(Read::Bytes { before, total })
+        Ok(Read::Bytes { before, total, ends_stream })
     }
 
     /// Describes the other end, and the message that the application still waits for (`owed`).
@@ -240,10 +274,13 @@ impl Connection {
                 format!("{role} {peer} has not accepted the greeting of this client")
             }
             (State::Closed, None) => format!("{role} {peer} has closed the connection"),
-            (_, Some(Owed { message: number, bytes, missing })) => {
-                let has = bytes - missing;
-                format!("{role} {peer} has sent {has} of {bytes} bytes of {message} {number}")
+            (_, Some(Owed { message: number, received, bytes: Some(bytes) })) => {
+                format!("{role} {peer} has sent {received} of {bytes} bytes of {message} {number}")
             }
+            (_, Some(Owed { message: number, received, bytes: None })) => {
+                format!("{role} {peer} has not ended {message} {number} after {received} bytes")
+            }
+            _ if self.pending >= ENDLESS / 2 => format!("{role} {peer} receives no more bytes"),
             _ if self.pending > 0 => {
                 format!("{role} {peer} has not received the last {} bytes", self.pending)
             }

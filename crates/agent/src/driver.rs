@@ -178,7 +178,7 @@ impl<'a> Driver<'a> {
                 self.tell_acknowledgments(now)?;
             }
             let Some(action) = self.application.poll(now) else { return Ok(()) };
-            if is_timed && matches!(action, Action::Write { .. }) {
+            if is_timed && matches!(action, Action::Write { .. } | Action::Stream { .. }) {
                 self.lateness.add(self.clock, due, now);
             }
             self.carry_out(action, due, now)?;
@@ -189,16 +189,14 @@ impl<'a> Driver<'a> {
         match action {
             Action::Open { connection } => self.open(connection, now)?,
             Action::Write { connection, bytes } => {
-                self.recorder.wrote(connection, due, now);
-                self.take_reading(connection, Taken::BeforeResponses)?;
-                // If this end already waits for the peer, a new request must not restart the time
-                // of its silence.
-                let is_waited_for = self.is_waited_for(connection);
-                let own = &mut self.connections[connection as usize];
-                own.write(bytes);
-                if !is_waited_for {
-                    own.last = now;
-                }
+                self.write(connection, due, now, |own| own.write(bytes))?;
+            }
+            Action::Stream { connection } => {
+                self.write(connection, due, now, Connection::write_endlessly)?;
+            }
+            Action::Finish { connection, bytes } => {
+                let total = self.connections[connection as usize].finish_stream(bytes);
+                self.application.finished(connection, total);
                 self.flush(connection)?;
             }
             Action::Close { connection } => {
@@ -229,6 +227,27 @@ impl<'a> Driver<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Queues bytes of the application by `write`, and hands to the kernel what it accepts.
+    fn write(
+        &mut self,
+        connection: u32,
+        due: Time,
+        now: Time,
+        write: impl FnOnce(&mut Connection),
+    ) -> Result<(), Failure> {
+        self.recorder.wrote(connection, due, now);
+        self.take_reading(connection, Taken::BeforeResponses)?;
+        // If this end already waits for the peer, a new request must not restart the time of its
+        // silence.
+        let is_waited_for = self.is_waited_for(connection);
+        let own = &mut self.connections[connection as usize];
+        write(own);
+        if !is_waited_for {
+            own.last = now;
+        }
+        self.flush(connection)
     }
 
     fn connection_bytes(&self) -> ConnectionBytes {
@@ -499,10 +518,13 @@ impl<'a> Driver<'a> {
         let now = self.clock.now();
         match read {
             Ok(Read::Nothing) => {}
-            Ok(Read::Bytes { before, total }) => {
+            Ok(Read::Bytes { before, total, ends_stream }) => {
                 connection.last = now;
                 self.recorder.received(number, now);
                 self.told = now;
+                if ends_stream {
+                    self.application.ends_at(number, total);
+                }
                 self.application.received(now, number, before, total);
                 if self.recorder.wants_ends() && self.owed(number).is_none() {
                     self.recorder.answered(number, now);

@@ -46,13 +46,19 @@ impl Cursor {
         place..place + most.min((CHUNK_BYTES - within) as u64) as usize
     }
 
+    /// The last byte of a stream at this position: the complement of the pattern's byte, by which
+    /// the receiver knows that the stream ends.
+    pub(crate) fn end_mark(self, random: &[u8]) -> u8 {
+        !random[self.piece(1).start]
+    }
+
     /// Advances by `bytes`.
     pub(crate) const fn advance(&mut self, bytes: usize) {
         self.passed += bytes as u64;
     }
 
-    /// Advances past `received` if it matches the pattern; otherwise returns the index of the first wrong
-    /// byte.
+    /// Advances past `received` if it matches the pattern; otherwise advances to the first wrong
+    /// byte, and returns its index.
     pub(crate) fn verify(&mut self, random: &[u8], received: &[u8]) -> Result<(), Mismatch> {
         let mut rest = received;
         while !rest.is_empty() {
@@ -60,6 +66,7 @@ impl Cursor {
             let (now, later) = rest.split_at(piece.len());
             if now != piece {
                 let equal = now.iter().zip(piece).take_while(|(is, must)| is == must).count();
+                self.advance(equal);
                 return Err(Mismatch { at: received.len() - rest.len() + equal });
             }
             self.advance(now.len());

@@ -189,14 +189,7 @@ pub enum TransferSize {
         bytes: u64,
     },
     /// As many bytes as possible within the time of the phase.
-    Stream {
-        /// Payload that one request asks for, or that one confirmation confirms.
-        chunk_bytes: u64,
-        /// How much payload is requested or sent beyond the chunks that are confirmed. It must
-        /// exceed the bandwidth-delay product plus the queues. A larger value makes the phase end
-        /// more slowly.
-        ahead_bytes: u64,
-    },
+    Stream,
 }
 
 /// Where the data of a file come from or go to.
@@ -352,6 +345,8 @@ pub enum AgentWorkload {
         request_bytes: u64,
         /// Size of a response.
         response_bytes: u64,
+        /// Number of writes in which the server hands a response to the kernel.
+        writes: u32,
     },
     /// Sends requests and waits for their responses.
     RequestClient {

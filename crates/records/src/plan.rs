@@ -291,6 +291,8 @@ pub struct Tcp {
     /// The receiver acknowledges the last segment of a write as soon as the application has read
     /// it.
     pub ack_pushed: bool,
+    /// Whether short segments are sent at once (`TCP_NODELAY`); if false, they wait by Nagle's rule.
+    pub nodelay: bool,
     /// Whether the congestion window is reduced after an idle time.
     pub restart_after_idle: bool,
     /// Maximum size of a segmentation offload burst; 0: no offload.
@@ -588,6 +590,8 @@ pub struct Request {
     pub request_bytes: u64,
     /// Size of a response.
     pub response_bytes: u64,
+    /// Number of writes in which the server hands a response to its connection.
+    pub writes: u32,
     /// Connections of each pair.
     pub connections: u32,
     /// Maximum number of outstanding requests of a connection.

@@ -291,27 +291,6 @@ impl Wiring {
         &self.topology.nodes()[self.members[member].side.node].name
     }
 
-    /// Capacity of the path that a route takes. The rates of both directions are considered.
-    pub(crate) fn capacity(&self, route: &Route) -> Capacity {
-        let &Route::Wire { from, to, .. } = route else {
-            return Capacity { slowest: INSIDE, held_bytes: 0 };
-        };
-        let path = self.topology.path(from, to).unwrap_or_default();
-        let links: Vec<_> = path.iter().map(|&at| self.topology.link(at)).collect();
-        let back = path.iter().map(|at| self.topology.link(at.far()).rate());
-        let rates: Vec<_> = links.iter().map(Link::rate).chain(back).collect();
-        let slowest = rates.iter().min().copied().unwrap_or(INSIDE);
-        let fastest = rates.iter().max().copied().unwrap_or(INSIDE);
-        let round_trip = links.iter().fold(Duration::ZERO, |sum, link| sum + link.delay() * 2);
-        let room = |at: &CableEnd| match self.topology.attachment(*at) {
-            Attachment::SwitchPort { switch, .. } => self.switches[switch].buffer.room_bytes(),
-            Attachment::Interface(_) => 0,
-        };
-        let rooms = path.iter().map(room).fold(0, u64::saturating_add);
-        let held_bytes = rooms.saturating_add(carried_bytes(fastest, round_trip));
-        Capacity { slowest, held_bytes }
-    }
-
     /// Interfaces of the host `node`, each with its link end.
     pub(crate) fn interfaces_of(
         &self,
@@ -422,22 +401,8 @@ impl Wiring {
     }
 }
 
-/// Capacity of a path.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Capacity {
-    /// The lowest rate of the links.
-    pub(crate) slowest: Rate,
-    /// Bytes that the fastest link carries in a round trip, plus the buffer space of the switches.
-    pub(crate) held_bytes: u64,
-}
-
 /// Assumed rate of a path within a host.
 const INSIDE: Rate = Rate::from_gbps(100);
-
-/// Bytes that a link with this rate carries in this time.
-pub(crate) fn carried_bytes(rate: Rate, time: Duration) -> u64 {
-    (u128::from(rate.as_bps()) * u128::from(time.as_ps()) / 8_000_000_000_000) as u64
-}
 
 /// The largest IP packet on the loopback interface of a host. The MTU of this interface is one byte
 /// larger (`drivers/net/loopback.c` of Linux), but no IP packet can be so large.
@@ -920,6 +885,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         quick_ack_segments: tcp.quick_ack_segments,
         quick_ack_disorder: tcp.quick_ack_disorder,
         ack_pushed: tcp.ack_pushed,
+        nodelay: tcp.nodelay,
         restart_after_idle: tcp.restart_after_idle,
         send_buffer_bytes: tcp.send_buffer_bytes,
         receive_buffer_bytes: tcp.receive_buffer_bytes,

@@ -22,6 +22,10 @@ pub trait Application {
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool;
     /// [`Traffic::acknowledged`].
     fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool;
+    /// [`Traffic::finished`].
+    fn finished(&mut self, connection: u32, total: u64);
+    /// [`Traffic::ends_at`].
+    fn ends_at(&mut self, connection: u32, total: u64);
     /// [`Traffic::closed`].
     fn closed(&mut self, now: Time, connection: u32) -> bool;
     /// [`Traffic::receiving`].
@@ -60,6 +64,14 @@ impl Traffic for Box<dyn Application> {
 
     fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
         (**self).acknowledged(now, connection, total)
+    }
+
+    fn finished(&mut self, connection: u32, total: u64) {
+        (**self).finished(connection, total);
+    }
+
+    fn ends_at(&mut self, connection: u32, total: u64) {
+        (**self).ends_at(connection, total);
     }
 
     fn closed(&mut self, now: Time, connection: u32) -> bool {
@@ -110,6 +122,14 @@ impl<T: Traffic> Application for T {
 
     fn acknowledged(&mut self, now: Time, connection: u32, total: u64) -> bool {
         Traffic::acknowledged(self, now, connection, total)
+    }
+
+    fn finished(&mut self, connection: u32, total: u64) {
+        Traffic::finished(self, connection, total);
+    }
+
+    fn ends_at(&mut self, connection: u32, total: u64) {
+        Traffic::ends_at(self, connection, total);
     }
 
     fn closed(&mut self, now: Time, connection: u32) -> bool {

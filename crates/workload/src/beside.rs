@@ -137,6 +137,10 @@ impl Action {
             Self::Write { connection, bytes } => {
                 Self::Write { connection: connection + shift, bytes }
             }
+            Self::Stream { connection } => Self::Stream { connection: connection + shift },
+            Self::Finish { connection, bytes } => {
+                Self::Finish { connection: connection + shift, bytes }
+            }
             Self::Read { connection } => Self::Read { connection: connection + shift },
             Self::Close { connection } => Self::Close { connection: connection + shift },
             Self::Sample(Sample::Request { connection, intended, ended }) => {
@@ -264,6 +268,20 @@ impl<A: Traffic, B: Companion> Traffic for Beside<A, B> {
         match connection.checked_sub(self.connections) {
             None => self.workload.acknowledged(now, connection, total),
             Some(own) => self.companion.acknowledged(now, own, total),
+        }
+    }
+
+    fn finished(&mut self, connection: u32, total: u64) {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.finished(connection, total),
+            Some(own) => self.companion.finished(own, total),
+        }
+    }
+
+    fn ends_at(&mut self, connection: u32, total: u64) {
+        match connection.checked_sub(self.connections) {
+            None => self.workload.ends_at(connection, total),
+            Some(own) => self.companion.ends_at(own, total),
         }
     }
 

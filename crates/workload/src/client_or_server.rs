@@ -59,6 +59,14 @@ impl<C: Traffic, S: Traffic> Traffic for ClientOrServer<C, S> {
         either!(self, app => app.acknowledged(now, connection, total))
     }
 
+    fn finished(&mut self, connection: u32, total: u64) {
+        either!(self, app => app.finished(connection, total));
+    }
+
+    fn ends_at(&mut self, connection: u32, total: u64) {
+        either!(self, app => app.ends_at(connection, total));
+    }
+
     fn receiving(&self, connection: u32) -> Duration {
         either!(self, app => app.receiving(connection))
     }

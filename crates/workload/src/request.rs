@@ -366,6 +366,8 @@ impl Traffic for RequestClient {
 #[derive(Clone, Debug)]
 pub struct RequestServer {
     shape: RequestShape,
+    /// Writes of a response.
+    writes: u32,
     outbox: Outbox,
 }
 
@@ -373,7 +375,28 @@ impl RequestServer {
     /// A server that has received no requests.
     #[must_use]
     pub fn new(shape: RequestShape) -> Self {
-        Self { shape, outbox: Outbox::default() }
+        Self { shape, writes: 1, outbox: Outbox::default() }
+    }
+
+    /// The server that writes each response in this number of parts, which are as equal as possible;
+    /// the first ones are the larger ones.
+    ///
+    /// # Errors
+    /// A part would have no bytes.
+    pub fn in_writes(self, writes: u32) -> Result<Self, &'static str> {
+        if writes == 0 || u64::from(writes) > self.shape.response_bytes {
+            return Err("each write of a response has at least one byte");
+        }
+        Ok(Self { writes, ..self })
+    }
+
+    /// Writes a response.
+    fn answer(&mut self, now: Time, connection: u32) {
+        let (writes, whole) = (u64::from(self.writes), self.shape.response_bytes);
+        for part in 0..writes {
+            let bytes = whole / writes + u64::from(part < whole % writes);
+            self.outbox.push(now, Action::Write { connection, bytes });
+        }
     }
 }
 
@@ -388,9 +411,11 @@ impl Traffic for RequestServer {
 
     fn received(&mut self, now: Time, connection: u32, before: u64, total: u64) -> bool {
         let asked = total / self.shape.request_bytes - before / self.shape.request_bytes;
-        if asked > 0 {
+        if self.writes == 1 && asked > 0 {
             let bytes = asked * self.shape.response_bytes;
             self.outbox.push(now, Action::Write { connection, bytes });
+        } else {
+            (0..asked).for_each(|_| self.answer(now, connection));
         }
         asked > 0
     }

@@ -19,6 +19,20 @@ pub enum Action {
         /// Number of bytes.
         bytes: u64,
     },
+    /// Hands bytes to a connection without end, as fast as it takes them: until [`Self::Finish`].
+    Stream {
+        /// The connection.
+        connection: u32,
+    },
+    /// Ends a stream: a last message follows the bytes that the connection has taken. The driver
+    /// reports the length of the stream to the application ([`Traffic::finished`]) and to its peer
+    /// ([`Traffic::ends_at`]).
+    Finish {
+        /// The connection.
+        connection: u32,
+        /// Number of bytes of the last message, at least 1.
+        bytes: u64,
+    },
     /// Reads some of the bytes that the application has left unread on a connection: see
     /// [`Traffic::READS_LATER`].
     Read {
@@ -54,6 +68,8 @@ impl Action {
         match *self {
             Self::Open { connection }
             | Self::Write { connection, .. }
+            | Self::Stream { connection }
+            | Self::Finish { connection, .. }
             | Self::Read { connection }
             | Self::Close { connection } => Some(connection),
             Self::Begin | Self::Sample(_) | Self::Over | Self::End | Self::Ready | Self::Hold => {
@@ -134,18 +150,24 @@ pub enum Wait {
     Schedule,
 }
 
-/// The message that a peer is sending or must send, and how much of it is missing.
+/// The message that a peer is sending or must send, and how much of it has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// Number of the message on its connection, from 1.
     pub message: u64,
-    /// Its size.
-    pub bytes: u64,
-    /// Missing bytes.
-    pub missing: u64,
+    /// Bytes of it that have arrived.
+    pub received: u64,
+    /// Its size; none: the message is a stream that its sender has not ended.
+    pub bytes: Option<u64>,
 }
 
 impl Owed {
+    /// Missing bytes; of a stream that is not ended, at least this many.
+    #[must_use]
+    pub fn missing(&self) -> u64 {
+        self.bytes.map_or(1, |bytes| bytes - self.received)
+    }
+
     /// The missing rest of a partly received request, if the peer sends requests of `bytes` each
     /// and `received` bytes have arrived in total.
     pub(crate) fn of_request(received: u64, bytes: u64) -> Option<Self> {
@@ -156,7 +178,7 @@ impl Owed {
     /// The missing rest of the current message, if the peer must send messages of `bytes` each and
     /// `received` bytes have arrived in total.
     pub(crate) const fn of_response(received: u64, bytes: u64) -> Self {
-        Self { message: received / bytes + 1, bytes, missing: bytes - received % bytes }
+        Self { message: received / bytes + 1, received: received % bytes, bytes: Some(bytes) }
     }
 }
 
@@ -228,6 +250,14 @@ pub trait Traffic {
     fn acknowledged(&mut self, _now: Time, _connection: u32, _total: u64) -> bool {
         false
     }
+
+    /// Reports that the stream which the application has finished ([`Action::Finish`]) ends after
+    /// `total` bytes, counted since the connection was opened.
+    fn finished(&mut self, _connection: u32, _total: u64) {}
+
+    /// Reports that the peer's stream ends after `total` bytes, counted since the connection was
+    /// opened. The last of them has not been reported as received yet.
+    fn ends_at(&mut self, _connection: u32, _total: u64) {}
 
     /// Total time so far during which data requested on the connection was outstanding.
     fn receiving(&self, _connection: u32) -> Duration {

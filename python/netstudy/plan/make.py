@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import chain
 
 from netstudy import wire
 from netstudy.errors import StudyError
@@ -16,6 +17,7 @@ from netstudy.plan.loops import CaseTreatment, case_treatments, first_round, out
 from netstudy.plan.lower import Lowered, Resolver
 from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.support import is_lowered, not_on_the_wire
+from netstudy.plan.unused import check_all_are_used
 from netstudy.study import Study
 from netstudy.wire import Level, Treatment
 
@@ -59,6 +61,10 @@ def make_plan(
     loops = outer_loops(study, only or {})
     resolver = Resolver(study, hardware or HardwareLibrary.default(study.folder), scale)
     lowered = _lowered(resolver, study, treatments, on_planning)
+    if lowered is not None and not study.was_carried_out:
+        others = (one for _, one, _ in case_treatments(study, {}))
+        of_study = chain(lowered.values(), map(resolver.lower, others))
+        check_all_are_used(study, of_study)
     design = _Design(study, seed, treatments, lowered, on_planning, traces=traces)
     # All treatments are lowered now, so that a contradiction in a later round is reported at once.
     first = _shared(first_round(found, loops)) if loops else treatments

@@ -20,6 +20,7 @@ from netstudy.documents.fields import (
     Ref,
     Size,
     Switched,
+    SwitchedValue,
     Typed,
     Words,
     WordsValue,
@@ -144,6 +145,9 @@ class Host(Model):
     local_path: LocalPath | None = None
     """In the simulator: the path of data inside the host, as far as it differs from the profile. If
     neither gives it, such data have the latencies and CPU costs of the host's first interface."""
+    unused: SwitchedValue = False
+    """True if the host may carry no traffic in any run. Otherwise, `plan` refuses a host that no
+    traffic uses."""
     interfaces: tuple[NameValue, ...] | None = None
     """Names of the host's interfaces, which placements write after `@`."""
     nic: NicOrName | None = None
@@ -220,6 +224,10 @@ class Link(LinkProperties):
     this switch is never the limit; `netstudy plan` shows the switch's name.
     """
 
+    unused: SwitchedValue = False
+    """True if no traffic may use the link. Otherwise, `plan` refuses a link of a host that no
+    traffic uses, such as the second of two links between the same ends: the traffic of two hosts
+    uses one path only."""
     between: tuple[LinkEnd, LinkEnd]
     """The two ends: host groups and switches, `host@interface` for one of several interfaces."""
 

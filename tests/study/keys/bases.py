@@ -30,13 +30,13 @@ AT_LENGTH: Tree = {
     "topology": {
         "hosts": {
             "a": {"profile": "host-10g", "interfaces": ["one", "two"], "zones": {"z": {}}},
-            "b": {"profile": "host-10g", "interfaces": ["one", "two"]},
-            "c": {"profile": "host-10g"},
+            "b": {"profile": "host-10g", "interfaces": ["one", "two"], "unused": True},
+            "c": {"profile": "host-10g", "unused": True},
         },
         "switches": {"s": {"profile": "generic-shallow"}},
         "links": [
-            {"between": ["a@one", "s"]},
-            {"between": ["a@two", "s"]},
+            {"between": ["a@one", "s"], "unused": True},
+            {"between": ["a@two", "s"], "unused": True},
             {"between": ["b", "s"]},
             {"between": ["c", "s"]},
         ],
@@ -51,8 +51,11 @@ TRANSFER: Tree = {
     "question": "How fast is it?",
     "factors": {"servers": [1, 2]},
     "topology": {
-        "hosts": {"client": {"profile": "host-10g"}, "other": {"profile": "host-10g"}},
-        "server": {"profile": "host-10g", "count": "${servers}"},
+        "hosts": {
+            "client": {"profile": "host-10g", "unused": True},
+            "other": {"profile": "host-10g", "unused": True},
+        },
+        "server": {"profile": "host-10g", "count": "${servers}", "unused": True},
         "switch": {"profile": "generic-shallow"},
         "link": {"rate": "1 Gbit/s"},
     },
@@ -76,12 +79,12 @@ TRANSACTIONS: Tree = {
     "factors": {"delay": ["1 us", "2 us"]},
     "topology": {
         "hosts": {
-            "client": {"profile": "host-1g", "count": 2},
-            "other": {"profile": "host-1g", "count": 2},
-            "app": {"profile": "host-1g"},
-            "app-2": {"profile": "host-1g"},
-            "db": {"profile": "host-1g"},
-            "db-2": {"profile": "host-1g"},
+            "client": {"profile": "host-1g", "count": 2, "unused": True},
+            "other": {"profile": "host-1g", "count": 2, "unused": True},
+            "app": {"profile": "host-1g", "unused": True},
+            "app-2": {"profile": "host-1g", "unused": True},
+            "db": {"profile": "host-1g", "unused": True},
+            "db-2": {"profile": "host-1g", "unused": True},
         },
         "switch": {"profile": "generic-shallow"},
         "link": {"rate": "1 Gbit/s", "delay": "${delay}"},

@@ -29,7 +29,8 @@ _EXISTING = changed(
     OPEN,
     {
         "topology.hosts": {
-            name: {"profile": "host-1g"} for name in ("client", "app", "more", "other")
+            name: {"profile": "host-1g", "unused": True}
+            for name in ("client", "app", "more", "other")
         },
         "workload.transactions.dsn": _DSN,
         "workload.transactions.password": {"env": "TRADE"},
@@ -39,7 +40,8 @@ _SHARES = ("home", "quotes", "logout", "register", "account", "portfolio", "buy"
 _BY_FTP = changed(
     TRANSFER, {"workload.transfer": {"size": "1 MB", "protocol": "ftp", "from": "ram"}}
 )
-_OTHER = changed(TRANSFER, {"topology.hosts.more": {"profile": "host-10g"}})
+_MORE = {"topology.hosts.more": {"profile": "host-10g", "unused": True}}
+_OTHER = changed(TRANSFER, _MORE)
 
 
 def _watched(**instrument: str) -> Tree:
@@ -71,7 +73,9 @@ LOAD = {
     "Incast": {
         **examples(
             in_plan,
-            changed(INCAST, {"topology.hosts.more": {"profile": "host-10g"}}),
+            changed(
+                INCAST, _MORE | {"topology.client.unused": True, "topology.server.unused": True}
+            ),
             "workload.incast",
             {
                 "client": "more",
@@ -123,13 +127,14 @@ LOAD = {
     "Request": {
         **examples(
             in_plan,
-            changed(REQUEST, {"topology.hosts.more": {"profile": "host-10g"}}),
+            changed(REQUEST, _MORE),
             "workload.request",
             {
                 "clients": "more",
                 "servers": "more",
                 "request": "65 B",
                 "response": "65 B",
+                "writes": 2,
                 "connections": 2,
                 "outstanding": 2,
                 "think": "1 ms",

@@ -51,6 +51,7 @@ NETWORK = {
         ),
     },
     "Host": {
+        **examples(refused, AT_LENGTH, "topology.hosts.c", {"unused": False}),
         **examples(
             in_plan,
             INCAST,
@@ -135,6 +136,7 @@ NETWORK = {
         **examples(in_plan, INCAST, _LINK, {"kind": "hipersocket", "buffers": 16}),
     },
     "Link": {
+        **examples(refused, AT_LENGTH, "topology.links.1", {"unused": False}),
         **examples(
             in_plan, AT_LENGTH, "topology.links.2", _LINK_KEYS | {"between": ["b@two", "s"]}
         ),
@@ -167,6 +169,7 @@ NETWORK = {
             "quick_ack": 7,
             "quick_ack_disorder": False,
             "ack_pushed": False,
+            "nodelay": False,
             "restart_after_idle": False,
             "offload_burst": "7 kB",
             "offload_rule": "autosizing",

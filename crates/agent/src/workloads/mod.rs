@@ -89,8 +89,9 @@ pub(crate) fn of(workload: &AgentWorkload) -> Box<dyn Role + '_> {
             warmup: *warmup,
             measure: *measure,
         }),
-        &AgentWorkload::RequestServer { request_bytes, response_bytes } => {
-            Box::new(request::Server { shape: request::shape(request_bytes, response_bytes) })
+        &AgentWorkload::RequestServer { request_bytes, response_bytes, writes } => {
+            let shape = request::shape(request_bytes, response_bytes);
+            Box::new(request::Server { shape, writes })
         }
         &AgentWorkload::RequestClient {
             request_bytes,

@@ -16,6 +16,8 @@ use crate::clock::Clock;
 /// Answers each request as soon as it is complete.
 pub(super) struct Server {
     pub(super) shape: RequestShape,
+    /// Writes of a response.
+    pub(super) writes: u32,
 }
 
 /// Sends requests and waits for their responses.
@@ -36,7 +38,7 @@ impl Role for Server {
         connections: u32,
     ) -> Result<Box<dyn Application>, String> {
         self.shape.check()?;
-        beside(plan, connections, RequestServer::new(self.shape))
+        beside(plan, connections, RequestServer::new(self.shape).in_writes(self.writes)?)
     }
 }
 

@@ -83,9 +83,7 @@ pub(super) fn shape(
     };
     let size = match size {
         records::TransferSize::Fixed { bytes } => TransferSize::Fixed(bytes),
-        records::TransferSize::Stream { chunk_bytes, ahead_bytes } => {
-            TransferSize::Stream { chunk_bytes, ahead_bytes }
-        }
+        records::TransferSize::Stream => TransferSize::Stream,
     };
     TransferShape { direction, size, request_bytes }
 }

@@ -718,7 +718,7 @@ fn ms(ms: u64) -> Until {
     Until::Time { ns: ms * 1_000_000 }
 }
 
-const STREAM: TransferSize = TransferSize::Stream { chunk_bytes: 65_536, ahead_bytes: 4 << 20 };
+const STREAM: TransferSize = TransferSize::Stream;
 
 fn transfer_server(clients: usize, direction: Direction, size: TransferSize) -> AgentPlan {
     let workload = AgentWorkload::TransferServer { direction, size, request_bytes: REQUEST_BYTES };
@@ -862,6 +862,12 @@ fn a_stream_lasts_for_its_time() {
             // Data under way when the time is over still arrives.
             assert!(of_phase[0] > 0 && of_phase[0] <= of_phase[1], "{of_phase:?}");
             assert!(of_phase[1] - of_phase[0] <= 4 << 20, "{of_phase:?}");
+            // However much it carries, it is asked for, ended and confirmed by one message each.
+            let other_way = match direction {
+                Direction::Get => (phase.bytes_sent[connection as usize], 2 * REQUEST_BYTES),
+                _ => (phase.bytes_received[connection as usize], REQUEST_BYTES),
+            };
+            assert_eq!(other_way.0, other_way.1, "{direction:?}");
         }
         server.stop();
     }
@@ -955,7 +961,8 @@ fn a_connection_to_another_address_of_the_server_is_closed_at_once() {
     let mut server_plan = server_plan(1000);
     let other_address = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 4));
     server_plan.connections.push(ConnectionPlan::Accept { local: other_address, peer: CLIENT });
-    server_plan.workload = AgentWorkload::RequestServer { request_bytes: 1, response_bytes: 1 };
+    server_plan.workload =
+        AgentWorkload::RequestServer { request_bytes: 1, response_bytes: 1, writes: 1 };
     let (server, endpoint) = ready(&server_plan);
     // Its number belongs to the other address.
     let mut stranger = connected(endpoint);
@@ -965,7 +972,8 @@ fn a_connection_to_another_address_of_the_server_is_closed_at_once() {
 }
 
 fn request_server(connections: usize) -> AgentPlan {
-    let workload = AgentWorkload::RequestServer { request_bytes: 100, response_bytes: 1000 };
+    let workload =
+        AgentWorkload::RequestServer { request_bytes: 100, response_bytes: 1000, writes: 1 };
     plan("server-1", accepted(connections), workload)
 }
 

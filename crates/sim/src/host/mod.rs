@@ -335,7 +335,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
     pub(crate) fn owed_bytes(&self, connections: usize) -> u64 {
         let owed = |end: &End| {
             let app = &self.hosts[end.host as usize].app;
-            app.owed(end.number, end.tcp.bytes_received()).map_or(0, |owed| owed.missing)
+            app.owed(end.number, end.tcp.bytes_received()).map_or(0, |owed| owed.missing())
         };
         self.ends().take(2 * connections).map(owed).sum()
     }
@@ -677,6 +677,16 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                     self.end(index).tcp.write(now, bytes);
                     index
                 }
+                Action::Stream { connection } => {
+                    let index = end(connection);
+                    self.end(index).tcp.write_endlessly(now);
+                    index
+                }
+                Action::Finish { connection, bytes } => {
+                    let index = end(connection);
+                    self.finish_stream(now, index, bytes);
+                    index
+                }
                 Action::Read { connection } => {
                     let index = end(connection);
                     let unread = self.hosts[host].app.unread(connection);
@@ -709,6 +719,20 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
         let host = &mut self.hosts[host];
         host.timers.set(APPLICATION, host.app.next_action());
+    }
+
+    /// Ends the stream of an end with a message of `bytes`. Simulated segments carry no text, so the
+    /// peer learns here where the stream ends; this is early only in form, since the peer acts when
+    /// it has received the last byte.
+    #[cold]
+    #[inline(never)]
+    fn finish_stream(&mut self, now: Time, index: EndIndex, bytes: u64) {
+        let End { tcp, host, number, .. } = self.end(index);
+        let total = tcp.finish_stream(now, bytes);
+        let (host, number) = (*host as usize, *number);
+        self.hosts[host].app.finished(number, total);
+        let End { host: peer, number, .. } = self.ends[index.index() ^ 1];
+        self.hosts[peer as usize].app.ends_at(number, total);
     }
 
     /// Adds the unit of work that has just ended at a host to the trace, if the measurement counts it.

@@ -122,6 +122,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             Action::Hold => self.measure().hold(at),
             Action::Open { .. }
             | Action::Write { .. }
+            | Action::Stream { .. }
+            | Action::Finish { .. }
             | Action::Read { .. }
             | Action::Close { .. } => {}
         }

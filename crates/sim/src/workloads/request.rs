@@ -50,7 +50,7 @@ impl Applications for Request {
             config.check()?;
             Ok(RequestClient::new(&config))
         };
-        let server = |_| Ok(RequestServer::new(shape));
+        let server = |_| Ok(RequestServer::new(shape).in_writes(self.writes)?);
         stage.perform(boxed(clients_and_servers(&self.roles, cast, client, server)?))
     }
 }

@@ -1,6 +1,5 @@
 //! Bulk transfers between pairs of clients and servers.
 
-use netstudy_fabric::topology::Route;
 use netstudy_records as records;
 use netstudy_records::{Check, PhaseKind, Samples, Transfer, TransferSamples, UnitKind, Until};
 use netstudy_units::Duration;
@@ -16,7 +15,7 @@ use crate::applications::Cast;
 use crate::host::files::{Carrier, FileCosts, Free, StationedFiles};
 use crate::laws;
 use crate::measure::outcome::{Outcome, Sampled};
-use crate::wiring::{Capacity, Wiring, carried_bytes};
+use crate::wiring::Wiring;
 
 impl Workload for Transfer {
     fn cast(&self) -> Result<Cast, String> {
@@ -87,7 +86,7 @@ impl Applications for Transfer {
     ) -> Result<S::Done, String> {
         match self.ftp {
             Some(ftp) => stage.perform(files(self, ftp, run, cast, wiring)?),
-            None => stage.perform(streams(self, run, cast, wiring)?),
+            None => stage.perform(streams(self, run, cast)?),
         }
     }
 }
@@ -97,7 +96,6 @@ fn streams(
     work: &Transfer,
     run: &records::Run,
     cast: &Cast,
-    wiring: &Wiring,
 ) -> Result<Vec<ClientOrServer<TransferClient, TransferServer>>, String> {
     let shape = TransferShape {
         direction: match work.direction {
@@ -105,7 +103,7 @@ fn streams(
             records::Direction::Put => Direction::Put,
             records::Direction::Both => Direction::Both,
         },
-        size: work.size_bytes.map_or_else(|| stream(run, wiring), TransferSize::Fixed),
+        size: work.size_bytes.map_or(TransferSize::Stream, TransferSize::Fixed),
         request_bytes: work.request_bytes,
     };
     if !work.starts_ns.is_empty() && work.starts_ns.len() != cast.connections.len() {
@@ -188,25 +186,4 @@ fn files(
     clients_and_servers(&work.roles, cast, client, |member| {
         Ok(ServerHost::new(file, flows(member)?, wiring.trace.clone()))
     })
-}
-
-/// Payload of a chunk of a stream. Agents use the same size.
-const CHUNK_BYTES: u64 = 65_536;
-/// In addition to what a path can hold, clients request the data that the path carries in this
-/// time, but at least four chunks, so that no end is ever idle.
-const TURN: Duration = Duration::from_ms(1);
-
-/// A stream is a series of chunks. The client requests chunks ahead, so that the path of each
-/// connection is always full. The data requested ahead is twice the capacity of the path (or twice
-/// the window, if that is smaller), plus the data of [`TURN`]. Agents do the same.
-fn stream(run: &records::Run, wiring: &Wiring) -> TransferSize {
-    let window = run.network.groups.iter().map(|group| group.tcp.receive_buffer_bytes).max();
-    let window = u64::from(window.unwrap_or(0));
-    let ahead = |route: &Route| {
-        let Capacity { slowest, held_bytes } = wiring.capacity(route);
-        let turn = (CHUNK_BYTES * 4).max(carried_bytes(slowest, TURN));
-        turn + 2 * held_bytes.min(window)
-    };
-    let ahead_bytes = wiring.routes.iter().map(ahead).max().unwrap_or(CHUNK_BYTES);
-    TransferSize::Stream { chunk_bytes: CHUNK_BYTES, ahead_bytes }
 }

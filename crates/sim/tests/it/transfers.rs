@@ -277,6 +277,7 @@ fn requests(think_ns: u64, every_ns: Option<u64>) -> Workload {
         roles: roles(1, 1),
         request_bytes: 100,
         response_bytes: 1_000,
+        writes: 1,
         connections: 1,
         outstanding: 1,
         think_ns,

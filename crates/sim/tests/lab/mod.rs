@@ -178,6 +178,7 @@ fn tcp() -> Tcp {
         quick_ack_segments: 0,
         quick_ack_disorder: false,
         ack_pushed: false,
+        nodelay: true,
         restart_after_idle: true,
         send_buffer_bytes: 4_194_304,
         receive_buffer_bytes: 6_291_456,

@@ -77,6 +77,10 @@ pub struct Config {
     /// The last segment of a write carries PSH, and the receiver acknowledges it as soon as the
     /// application has read it, unless the application is interactive (`ICSK_ACK_PUSHED` of Linux).
     pub ack_pushed: bool,
+    /// Short segments are sent at once (`TCP_NODELAY`). If false, by Nagle's rule (RFC 896; RFC 9293,
+    /// 3.7.4) a short segment waits while an earlier one is not acknowledged: Minshall's variant, as
+    /// in Linux (`tcp_nagle_check`).
+    pub nodelay: bool,
     /// Shrink the congestion window after an idle time (RFC 2861, like Linux).
     pub restart_after_idle: bool,
     /// Maximum number of bytes sent and not yet acknowledged, at least 1.

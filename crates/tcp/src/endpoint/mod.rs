@@ -2,7 +2,7 @@
 //!
 //! The modules: `connection` opens and closes, `transmit` decides what to send, `acknowledged`
 //! handles acknowledgments, `receive` handles data and decides when to acknowledge it, `idle`
-//! shrinks an unused window, `small_queue` limits the data queued in the host, `standing` keeps why
+//! shrinks an unused window, `nagle` holds short segments back, `small_queue` limits the data queued in the host, `standing` keeps why
 //! and for how long an endpoint does not send. Connections without special options take the
 //! `fast_path`. Loss recovery is in the module `recovery`.
 
@@ -12,6 +12,7 @@ mod connection;
 mod ecn;
 mod fast_path;
 mod idle;
+mod nagle;
 mod offload;
 mod quick_acks;
 mod receive;
@@ -98,6 +99,8 @@ pub struct Endpoint {
     /// The application has written all data below this offset.
     pub(crate) write_end: u64,
     fin_queued: bool,
+    /// End of the newest short segment of new data (`snd_sml` of Linux), where Nagle's rule holds.
+    short_end: u64,
     /// Only the windows can hold new data back, and no FIN follows the data.
     sends_freely: bool,
     gate: Gate,
@@ -177,7 +180,8 @@ impl Endpoint {
             snd_nxt: 0,
             write_end: 1,
             fin_queued: false,
-            sends_freely: config.limit_output_bytes == 0,
+            short_end: 0,
+            sends_freely: config.limit_output_bytes == 0 && config.nodelay,
             gate: Gate::new(&config),
             defers: false,
             snd_wnd: 0,
@@ -256,11 +260,17 @@ impl Endpoint {
         &self.rtt
     }
 
-    /// Payload bytes that the application has written so far.
+    /// Payload bytes that the application has written so far. An endless writer keeps the send
+    /// buffer full.
     #[must_use]
     pub const fn bytes_written(&self) -> u64 {
+        let written = if self.write_end == transmit::ENDLESS {
+            self.snd_una + self.config.send_buffer_bytes as u64
+        } else {
+            self.write_end
+        };
         // The SYN occupies one offset.
-        self.write_end - 1
+        written - 1
     }
 
     /// Payload bytes of a full segment.

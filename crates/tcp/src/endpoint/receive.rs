@@ -202,6 +202,7 @@ pub(super) mod tests {
         quick_ack_segments: 3,
         quick_ack_disorder: false,
         ack_pushed: false,
+        nodelay: true,
         restart_after_idle: true,
         send_buffer_bytes: 100_000,
         receive_buffer_bytes: 20_000,

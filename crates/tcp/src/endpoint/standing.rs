@@ -225,6 +225,9 @@ impl Endpoint {
             return Standing::OwnInterface;
         }
         if self.new_data_len().is_none() {
+            if self.waits_by_nagle() {
+                return Standing::Sent;
+            }
             let is_buffer = u64::from(self.config.send_buffer_bytes) <= self.snd_wnd;
             return if is_buffer { Standing::OwnBuffer } else { Standing::PeerWindow };
         }

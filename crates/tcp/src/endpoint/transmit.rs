@@ -18,6 +18,9 @@ pub trait Outlet {
     fn send(&mut self, segment: Segment) -> Option<Time>;
 }
 
+/// Offset of the end of data that an application writes endlessly: farther than any run comes.
+pub(super) const ENDLESS: u64 = 1 << 62;
+
 impl Outlet for Vec<Segment> {
     fn send(&mut self, segment: Segment) -> Option<Time> {
         self.push(segment);
@@ -41,6 +44,20 @@ impl Endpoint {
         if self.is_open() {
             self.keep_probing(now);
         }
+    }
+
+    /// The application writes at `now`, and goes on as fast as the send buffer has room: until
+    /// [`Self::finish_stream`].
+    pub fn write_endlessly(&mut self, now: Time) {
+        self.write(now, ENDLESS - self.write_end);
+    }
+
+    /// The application ends its endless writing at `now` by a message of `bytes`, which follows the
+    /// data that has been sent. Returns the number of all bytes that it has written.
+    pub fn finish_stream(&mut self, now: Time, bytes: u64) -> u64 {
+        self.write_end = self.snd_nxt.max(self.begun_packet_end());
+        self.write(now, bytes);
+        self.bytes_written()
     }
 
     /// Whether only an acknowledgment can be due, because the peer has acknowledged all written
@@ -287,7 +304,7 @@ impl Endpoint {
         let wanted = (self.write_end - self.snd_nxt).min(u64::from(self.mss));
         let room = self.send_edge().saturating_sub(self.snd_nxt);
         if room >= wanted {
-            return Some(wanted as u32);
+            return (!self.is_too_short(wanted)).then_some(wanted as u32);
         }
         (self.sent.is_empty() && room > 0).then_some(room as u32)
     }
@@ -301,6 +318,7 @@ impl Endpoint {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_fresh(&mut self, fresh: &SentSegment) {
+        self.note_short(fresh);
         self.sent.push(*fresh);
         self.snd_nxt = fresh.end();
         recovery::on_sent(self, fresh.sent_at);

@@ -141,6 +141,11 @@ impl Endpoint {
         (most as u32).min(room).max(1)
     }
 
+    /// End of the packet that is being sent; 0 if there is none.
+    pub(crate) const fn begun_packet_end(&self) -> u64 {
+        self.packet.data.end
+    }
+
     /// End of the packet that contains `snd_nxt`.
     pub(crate) fn packet_end(&self) -> u64 {
         self.full_packet_end().min(self.write_end)
@@ -185,7 +190,9 @@ impl Endpoint {
         let request_end = if request == 0 { u64::MAX } else { page + request };
         self.packet.data = Range { start, end };
         self.packet.request_end = request_end;
-        self.sent.push_packet(SentSegment::fresh(start, len as u32, now));
+        let fresh = SentSegment::fresh(start, len as u32, now);
+        self.note_short(&fresh);
+        self.sent.push_packet(fresh);
         recovery::on_sent(self, now);
     }
 

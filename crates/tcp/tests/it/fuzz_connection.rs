@@ -27,6 +27,7 @@ struct Ends {
     quick_ack_segments: u32,
     quick_ack_disorder: bool,
     ack_pushed: bool,
+    nodelay: bool,
     restart_after_idle: bool,
     min_rto_ms: u64,
     max_rto_ms: u64,
@@ -128,42 +129,35 @@ fn ends() -> impl Strategy<Value = Ends> {
     let timers = (select(vec![1_u64, 20, 200]), 1_000..10_000_u64, select(vec![0_u64, 1, 10]));
     let phases = [0..10_000_u64, 0..10_000_u64];
     let flavours = [flavour(), flavour()];
-    (
-        options,
-        windows,
-        timers,
-        [any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>()],
-        phases,
-        flavours,
+    (options, windows, timers, any::<[bool; 6]>(), phases, flavours).prop_map(
+        |(
+            options,
+            windows,
+            timers,
+            [restart_after_idle, client_ecn, server_ecn, ack_pushed, quick_ack_disorder, nodelay],
+            clock_phase_us,
+            flavours,
+        )| Ends {
+            sack: options.0,
+            timestamps: options.1,
+            ecn: [client_ecn, server_ecn],
+            mtu_bytes: options.2,
+            receive_buffer_bytes: options.3,
+            send_buffer_bytes: options.4,
+            initial_window_segments: windows.0,
+            ack_every_segments: windows.1,
+            quick_ack_segments: windows.2,
+            quick_ack_disorder,
+            ack_pushed,
+            nodelay,
+            restart_after_idle,
+            min_rto_ms: timers.0,
+            max_rto_ms: timers.1,
+            clock_tick_ms: timers.2,
+            clock_phase_us,
+            flavours,
+        },
     )
-        .prop_map(
-            |(
-                options,
-                windows,
-                timers,
-                [restart_after_idle, client_ecn, server_ecn, ack_pushed, quick_ack_disorder],
-                clock_phase_us,
-                flavours,
-            )| Ends {
-                sack: options.0,
-                timestamps: options.1,
-                ecn: [client_ecn, server_ecn],
-                mtu_bytes: options.2,
-                receive_buffer_bytes: options.3,
-                send_buffer_bytes: options.4,
-                initial_window_segments: windows.0,
-                ack_every_segments: windows.1,
-                quick_ack_segments: windows.2,
-                quick_ack_disorder,
-                ack_pushed,
-                restart_after_idle,
-                min_rto_ms: timers.0,
-                max_rto_ms: timers.1,
-                clock_tick_ms: timers.2,
-                clock_phase_us,
-                flavours,
-            },
-        )
 }
 
 fn fate() -> impl Strategy<Value = Fate> {
@@ -203,6 +197,7 @@ fn setup(ends: &Ends, network: &Network) -> Setup {
         c.quick_ack_segments = ends.quick_ack_segments;
         c.quick_ack_disorder = ends.quick_ack_disorder;
         c.ack_pushed = ends.ack_pushed;
+        c.nodelay = ends.nodelay;
         c.restart_after_idle = ends.restart_after_idle;
         c.min_rto = ms(ends.min_rto_ms);
         c.max_rto = ms(ends.max_rto_ms);

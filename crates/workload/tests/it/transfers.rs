@@ -2,7 +2,7 @@
 
 use netstudy_units::{Duration, Time};
 use netstudy_workload::{
-    Application, Direction, Phases, Sample, TransferClient, TransferConfig, TransferServer,
+    Application, Direction, Owed, Phases, Sample, TransferClient, TransferConfig, TransferServer,
     TransferShape, TransferSize, Until,
 };
 
@@ -31,9 +31,8 @@ fn fixed(direction: Direction, warmup: u64, measure: u64) -> TransferConfig {
 }
 
 fn stream(direction: Direction) -> TransferConfig {
-    let size = TransferSize::Stream { chunk_bytes: 50_000, ahead_bytes: MB };
     TransferConfig {
-        shape: shape(direction, size),
+        shape: shape(direction, TransferSize::Stream),
         connections: 1,
         pause: Duration::ZERO,
         phases: Phases {
@@ -207,16 +206,18 @@ fn a_stream_fills_the_pipe_for_its_time_and_counts_what_has_come() {
             panic!("one sample a connection")
         };
         assert_eq!((sent, started, time), (0, at(2000), Duration::from_ms(100)));
-        // The requests of a window are one segment and a bit; the answer to its first byte is on its
-        // way when they are there. From then on the pipe never runs dry.
-        let first = takes(20 * REQUEST) + LATENCY;
+        // From the arrival of the request on, the pipe never runs dry.
+        let first = takes(REQUEST) + LATENCY;
         let full = (time.as_ps() - first.as_ps()) / PER_BYTE.as_ps();
         assert!(received.abs_diff(full) <= 2_000, "{received} B, a full pipe carries {full} B");
-        // Requested data still arrives, and the phase ends with it.
-        let all = pipes.arrived((0, 0));
-        assert!(received < all && all <= received + MB, "{received} B of {all} B");
-        assert_eq!(all % 50_000, 0);
-        assert!(pipes.when(0, Told::End) > at(2000) + time);
+        // Bytes arrive until the second request has stopped the server. The phase ends with the
+        // last message.
+        let behind = (takes(REQUEST) + LATENCY).as_ps() / PER_BYTE.as_ps() + REQUEST;
+        let late = pipes.arrived((0, 0)) - received;
+        assert!(late.abs_diff(behind) <= 2_000, "{late} B after the time, {behind} B expected");
+        let end = takes(REQUEST) + takes(REQUEST);
+        let ended = pipes.when(0, Told::End).since(at(2000) + time);
+        assert!(ended >= end && ended <= end + PER_BYTE * 1_000, "{ended:?}, at least {end:?}");
     });
 }
 
@@ -227,7 +228,8 @@ fn a_stream_to_a_server_counts_what_is_acknowledged() {
         assert_eq!(received, 0);
         let full = (time.as_ps() - 2 * LATENCY.as_ps()) / PER_BYTE.as_ps();
         assert!(sent.abs_diff(full) <= 1_000, "{sent} B, a full pipe carries {full} B");
-        assert!(pipes.under_way_max <= MB, "{} B written ahead", pipes.under_way_max);
+        let path = 2 * LATENCY.as_ps() / PER_BYTE.as_ps();
+        assert!(pipes.under_way_max <= path, "{} B written ahead", pipes.under_way_max);
     });
 }
 
@@ -237,11 +239,34 @@ fn a_stream_of_both_directions_counts_both() {
         let [(received, sent, _, time)] = transfers(&pipes.measured(0))[..] else { panic!("one") };
         let full = (time.as_ps() - 2 * LATENCY.as_ps()) / PER_BYTE.as_ps();
         for bytes in [received, sent] {
-            // Of 50,064 bytes 64 are no payload.
-            let payload = full * 50_000 / 50_064;
-            assert!(bytes.abs_diff(payload) <= 4_000, "{bytes} B, a full pipe carries {payload} B");
+            assert!(bytes.abs_diff(full) <= 2_000, "{bytes} B, a full pipe carries {full} B");
         }
     });
+}
+
+#[test]
+fn a_stream_asks_once_and_is_confirmed_once_however_much_it_carries() {
+    // Bytes from the client and from the server that are no payload: a get asks and stops, a put
+    // ends and is confirmed; both directions ask and end, and the server ends.
+    for (direction, no_payload) in [
+        (Direction::Get, [2 * REQUEST, REQUEST]),
+        (Direction::Put, [REQUEST, REQUEST]),
+        (Direction::Both, [2 * REQUEST, REQUEST]),
+    ] {
+        let mut config = stream(direction);
+        config.phases.warmup = Until::Time(Duration::from_ms(50));
+        with_run(&config, |pipes| {
+            // Warm-up and measuring phase each have a stream of whole segments.
+            let arrived = [pipes.arrived((1, 0)), pipes.arrived((0, 0))];
+            for (bytes, most) in arrived.into_iter().zip(no_payload) {
+                assert_eq!(bytes % 1_000, 2 * most, "{direction:?}: {bytes} B");
+            }
+            let sends = [direction != Direction::Get, direction != Direction::Put];
+            for (bytes, sends) in arrived.into_iter().zip(sends) {
+                assert_eq!(bytes > 1_000_000, sends, "{direction:?}: {bytes} B");
+            }
+        });
+    }
 }
 
 #[test]
@@ -290,7 +315,7 @@ fn a_warmup_that_is_told_its_end_goes_over_into_the_measuring_phase() {
         assert_eq!(pipes.when(0, Told::Begin), at(52_000));
         assert_eq!(pipes.when(0, Told::Over), at(152_000));
         let samples = transfers(&pipes.measured(0));
-        if let TransferSize::Stream { .. } = config.shape.size {
+        if config.shape.size == TransferSize::Stream {
             let [(received, _, started, time)] = samples[..] else { panic!("one sample") };
             assert_eq!((started, time), (at(52_000), Duration::from_ms(100)));
             let full = time.as_ps() / PER_BYTE.as_ps();
@@ -363,8 +388,24 @@ fn who_is_waited_for_is_known_with_the_message() {
     Application::opened(&mut client, at(1), 0);
     while client.poll(at(1)).is_some() {}
     let owed = Application::owed(&client, 0, 0).expect("the confirmation");
-    assert_eq!((owed.message, owed.bytes, owed.missing), (1, REQUEST, REQUEST));
+    assert_eq!(owed, Owed { message: 1, received: 0, bytes: Some(REQUEST) });
     Application::received(&mut server, at(2), 0, 0, 400_000);
     let owed = Application::owed(&server, 0, 400_000).expect("the rest of the payload");
-    assert_eq!((owed.message, owed.bytes, owed.missing), (1, MB, 600_000));
+    assert_eq!((owed.message, owed.bytes, owed.missing()), (1, Some(MB), 600_000));
+}
+
+#[test]
+fn a_stream_is_owed_until_its_sender_has_ended_it() {
+    let mut client = TransferClient::new(&stream(Direction::Get));
+    while client.poll(Time::ZERO).is_some() {}
+    Application::opened(&mut client, at(1), 0);
+    while client.poll(at(1)).is_some() {}
+    let owed = Application::owed(&client, 0, 5_000).expect("the rest of the stream");
+    assert_eq!(owed, Owed { message: 1, received: 5_000, bytes: None });
+    let over = at(1) + Duration::from_ms(100);
+    while client.poll(over).is_some() {}
+    Application::ends_at(&mut client, 0, 6_000);
+    assert_eq!(Application::owed(&client, 0, 5_000).map(|owed| owed.missing()), Some(1_000));
+    Application::received(&mut client, over, 0, 5_000, 6_000);
+    assert_eq!(Application::owed(&client, 0, 6_000), None);
 }

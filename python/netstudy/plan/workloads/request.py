@@ -33,13 +33,18 @@ class RequestLowering(Lowering[Request, wire.Request]):
         self,
         spec: Request,
         roles: wire.Roles,
-        context: Context,  # noqa: ARG002
+        context: Context,
     ) -> wire.Request:
         """Copies the study's values, which need no conversion."""
+        writes, response_bytes = concrete(spec.writes), concrete(spec.response)
+        if writes > response_bytes:
+            message = f"a response of {response_bytes} bytes has no {writes} parts"
+            context.refuse((*context.path, "writes"), message)
         return wire.Request(
             roles=roles,
             request_bytes=concrete(spec.request),
-            response_bytes=concrete(spec.response),
+            response_bytes=response_bytes,
+            writes=writes,
             connections=concrete(spec.connections),
             outstanding=concrete(spec.outstanding),
             think_ns=concrete(spec.think),

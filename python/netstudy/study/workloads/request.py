@@ -62,6 +62,10 @@ class Request(Spec):
     """Size of a request."""
     response: PositiveSize = 64
     """Size of a response."""
+    writes: Count = 1
+    """Number of writes in which the server hands a response to its connection, in parts as equal as
+    possible. More: with `tcp: {nodelay: false}` at the server, a short last part may wait for a
+    delayed acknowledgment."""
     connections: Count = 1
     """Connections of each pair."""
     outstanding: Count = 1

@@ -45,6 +45,8 @@ class KernelTcp:
     congestion_control: str
     """Set on each socket (TCP_CONGESTION), because in a namespace the sysctl refuses some
     congestion controls."""
+    nodelay: bool
+    """Set on each socket (TCP_NODELAY)."""
     burst_bytes: int
     """Largest burst that TCP hands over to be cut into frames; 0: single frames."""
 
@@ -57,6 +59,7 @@ def kernel_tcp(tcp: Tcp, mtu_bytes: int, kernel: Kernel) -> KernelTcp:
         sysctls={name: value for name, value in wanted.items() if name in kernel.sysctls},
         route=_route(tcp, mtu_bytes),
         congestion_control=_congestion_control(tcp, kernel),
+        nodelay=tcp.nodelay,
         burst_bytes=min(tcp.offload_burst_bytes, BURST_MAX_BYTES),
     )
 

@@ -136,7 +136,9 @@ class NamespacePlace:
             device=found.device,
             stack=found.stack,
             port=found.interface.port,
-            socket=SocketOptions(congestion_control=found.tcp.congestion_control),
+            socket=SocketOptions(
+                congestion_control=found.tcp.congestion_control, no_delay=found.tcp.nodelay
+            ),
         )
 
     def agent_cpu(self, node: str) -> int | None:  # noqa: ARG002 (the same for all)

@@ -107,12 +107,6 @@ class Stream(Wire):
     """A transfer has no fixed size: it carries as many bytes as it can until its phase ends."""
 
     kind: Literal["stream"] = "stream"
-    chunk_bytes: int = Field(default=65_536, gt=0)
-    """Payload of one request or confirmation."""
-    ahead_bytes: int = Field(default=4_194_304, gt=0)
-    """How many bytes are requested or sent ahead, before the first of their chunks has arrived: at
-    least one chunk. Must exceed the bandwidth-delay product and the queues; a larger value prolongs
-    the end of the phase."""
 
 
 TransferSize = Annotated[FixedSize | Stream, Field(discriminator="kind")]
@@ -276,6 +270,8 @@ class RequestServer(Wire):
     kind: Literal["request-server"] = "request-server"
     request_bytes: int = Field(gt=0)
     response_bytes: int = Field(gt=0)
+    writes: int = Field(default=1, gt=0)
+    """Number of writes of a response."""
 
 
 class RequestClient(Wire):

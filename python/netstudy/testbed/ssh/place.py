@@ -163,7 +163,7 @@ class HostsPlace:
             device=found.device or self._members[found.host].devices[found.ip],
             stack=owner.name,
             port=found.port,
-            socket=SocketOptions(congestion_control=control_name(tcp)),
+            socket=SocketOptions(congestion_control=control_name(tcp), no_delay=tcp.nodelay),
         )
 
     def _host_of(self, node: str) -> wire.Host:

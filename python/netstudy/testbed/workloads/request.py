@@ -47,7 +47,9 @@ class RequestTraffic(Traffic[wire.Request]):
         """See Traffic.server."""
         work = _work(run)
         return agent_wire.RequestServer(
-            request_bytes=work.request_bytes, response_bytes=work.response_bytes
+            request_bytes=work.request_bytes,
+            response_bytes=work.response_bytes,
+            writes=work.writes,
         )
 
     def counted(self, work: wire.Request) -> int:

@@ -8,7 +8,6 @@ from statistics import median
 from typing import Literal
 
 from netstudy import wire
-from netstudy.plan.paths import Route, Routes
 from netstudy.testbed.real import wire as agent_wire
 from netstudy.testbed.real.accounts.account import Unit, single, together
 from netstudy.testbed.real.accounts.bounds import Bounds, Part, at_most, either, summed
@@ -27,16 +26,6 @@ from netstudy.testbed.workloads.base import (
     seconds,
     until,
 )
-from netstudy.units import bytes_in
-
-_CHUNK_BYTES = 65_536
-"""Payload of one chunk of a stream. The request and the confirmation have a thousandth of this
-size."""
-_LEAST_AHEAD_BYTES = 4 * _CHUNK_BYTES
-_TURN_NS = 1_000_000
-"""A stream requests more than its path can hold, so that neither end is ever idle: at least four
-chunks, and at least as many bytes as the path carries while other processes of the hosts run. A
-phase ends only when all of these bytes have arrived."""
 
 
 class TransferTraffic(Traffic[wire.Transfer]):
@@ -180,31 +169,7 @@ def _size(run: wire.Run) -> agent_wire.TransferSize:
     work = _work(run)
     if work.size_bytes is not None:
         return agent_wire.FixedSize(bytes=work.size_bytes)
-    routes = Routes(run.network)
-    ahead = max(_ahead_bytes(run, routes.route(*pair)) for pair in work.roles.pairs)
-    return agent_wire.Stream(chunk_bytes=_CHUNK_BYTES, ahead_bytes=ahead)
-
-
-def _ahead_bytes(run: wire.Run, route: Route) -> int:
-    """Twice the bytes that the path or a window can hold, plus the bytes that the path carries
-    while other processes run."""
-    slowest_bps = min((port.rate_bps for port, _ in route.hops), default=_INSIDE_BPS)
-    turn = max(_LEAST_AHEAD_BYTES, bytes_in(slowest_bps, _TURN_NS))
-    # No connection can have more in flight than the receive buffer holds.
-    window = max(group.tcp.receive_buffer_bytes for group in run.network.groups)
-    return turn + 2 * min(held_bytes(run.network, route), window)
-
-
-def held_bytes(network: wire.Network, route: Route) -> int:
-    """The most bytes that can be in flight on a path: on its links and in the buffers of its
-    switches."""
-    fastest_bps = max((port.rate_bps for port, _ in route.hops), default=0)
-    on_links = bytes_in(fastest_bps, 2 * route.delay_ns)
-    return on_links + sum(
-        node.buffer.queue_bytes()
-        for port, _ in route.hops
-        if isinstance(node := network.node(port.node), wire.Switch)
-    )
+    return agent_wire.Stream()
 
 
 def _transfers(evidence: Evidence) -> Iterator[_Transfer]:

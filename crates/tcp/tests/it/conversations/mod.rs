@@ -12,6 +12,7 @@ mod closing;
 mod ecn;
 mod handshake;
 mod loss;
+mod nagle;
 mod rfc;
 mod small_queue;
 mod timeout;

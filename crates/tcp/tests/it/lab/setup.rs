@@ -66,6 +66,7 @@ const TEMPLATE: Config = Config {
     quick_ack_segments: 0,
     quick_ack_disorder: false,
     ack_pushed: false,
+    nodelay: true,
     restart_after_idle: false,
     send_buffer_bytes: 1_000_000_000,
     receive_buffer_bytes: 1_000_000,

@@ -21,6 +21,8 @@ enum Event {
     Opened(End),
     Arrived(End, u64),
     Acknowledged(End, u64),
+    /// The pipe has room for a further segment of a stream.
+    HasRoom(End),
     Closed(End),
 }
 
@@ -42,6 +44,8 @@ struct Pipe {
     /// When the last byte written has left.
     free: Time,
     written: u64,
+    /// A stream is being written.
+    streams: bool,
     arrived: u64,
     acknowledged: u64,
 }
@@ -69,7 +73,14 @@ impl<'a> Pipes<'a> {
         latency: Duration,
         per_byte: Duration,
     ) -> Self {
-        let pipe = |to| Pipe { to, free: Time::ZERO, written: 0, arrived: 0, acknowledged: 0 };
+        let pipe = |to| Pipe {
+            to,
+            free: Time::ZERO,
+            written: 0,
+            streams: false,
+            arrived: 0,
+            acknowledged: 0,
+        };
         let both = joined.iter().flat_map(|&(a, b)| [(a, pipe(b)), (b, pipe(a))]);
         let told = hosts.iter().map(|_| Vec::new()).collect();
         Self {
@@ -131,6 +142,11 @@ impl<'a> Pipes<'a> {
                     self.plan(self.now + self.latency * 2, Event::Opened(here));
                 }
                 Action::Write { connection, bytes } => self.write((host, connection), bytes),
+                Action::Stream { connection } => {
+                    self.joined.get_mut(&(host, connection)).expect("it is joined").streams = true;
+                    self.stream((host, connection));
+                }
+                Action::Finish { connection, bytes } => self.finish((host, connection), bytes),
                 Action::Close { connection } => {
                     let Pipe { to, free, .. } = self.joined[&(host, connection)];
                     self.plan(free.max(self.now) + self.latency, Event::Closed(to));
@@ -167,6 +183,24 @@ impl<'a> Pipes<'a> {
         self.under_way_max = self.under_way_max.max(pipe.written - pipe.arrived);
     }
 
+    /// Writes the next segment of a stream that has not been finished.
+    fn stream(&mut self, from: End) {
+        if self.joined[&from].streams {
+            self.write(from, SEGMENT_BYTES);
+            self.plan(self.joined[&from].free, Event::HasRoom(from));
+        }
+    }
+
+    fn finish(&mut self, from: End, bytes: u64) {
+        let pipe = self.joined.get_mut(&from).expect("it is joined");
+        assert!(pipe.streams, "only a stream is finished");
+        pipe.streams = false;
+        self.write(from, bytes);
+        let Pipe { to, written, .. } = self.joined[&from];
+        self.hosts[from.0].finished(from.1, written);
+        self.hosts[to.0].ends_at(to.1, written);
+    }
+
     fn happen(&mut self, event: Event) {
         let now = self.now;
         match event {
@@ -190,6 +224,7 @@ impl<'a> Pipes<'a> {
                     self.hosts[from.0].acknowledged(now, from.1, total);
                 }
             }
+            Event::HasRoom(from) => self.stream(from),
             Event::Closed((host, connection)) => {
                 self.hosts[host].closed(now, connection);
             }

@@ -1,12 +1,13 @@
 //! Configuration of an endpoint, and its checks.
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
 use netstudy_units::{Duration, headers};
 
 use crate::linux_2_6_18::packets;
-use crate::{Congestion, Recovery, RtoRule, Segment};
+use crate::{Congestion, CongestionControl, Recovery, RtoRule, Segment};
 
 /// Longest duration in a configuration. The sum of a few such durations stays far below 213 days,
 /// the longest [`Time`](netstudy_units::Time).
@@ -134,6 +135,11 @@ impl Config {
             if value == 0 {
                 return Err(format!("the {what} are 0: at least 1 is needed"));
             }
+        }
+        if self.congestion.owns_window() && !matches!(self.recovery, Recovery::Prr { .. }) {
+            return Err("BBR needs the loss recovery of Linux 6, PRR: only with it are delivery \
+                        rates measured"
+                .to_owned());
         }
         packets::check_requests(self)
     }

@@ -68,8 +68,8 @@ class Tcp(Wire):
     congestion_control: Literal[
         "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp", "bbr"
     ] = "reno"
-    """The algorithm that sets cwnd after slow start; `bbr` (version 1, as in Linux 6) also paces and
-    needs the recovery `prr`."""
+    """The algorithm that sets cwnd after slow start; `bbr` (version 1, as in Linux 6) also paces,
+    and needs the recovery `prr`."""
     recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
     """How losses are detected and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack`
     (forward acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction,

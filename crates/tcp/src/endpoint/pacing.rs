@@ -158,7 +158,7 @@ impl Endpoint {
 
     /// The application writes: notes whether it has kept the network waiting
     /// (`tcp_rate_check_app_limited`).
-    #[cold]
+    #[inline(never)]
     pub(super) fn judge_supply(&mut self, now: Time) {
         let is_limited = self.unsent() < u64::from(self.mss)
             && self.bytes_below(now) == 0
@@ -173,7 +173,7 @@ impl Endpoint {
     }
 
     /// Stamps the newest segment, which is sent at `now` for the first time.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn stamp_fresh(&mut self, now: Time, len: u32) {
         // The segment is in the queue already.
         let (was_in_flight, is_alone) = (self.in_flight() > 1, self.sent.len() == 1);
@@ -196,7 +196,7 @@ impl Endpoint {
     }
 
     /// Stamps the segment that starts at `start`, which is sent again at `now`.
-    #[cold]
+    #[inline(never)]
     pub(crate) fn stamp_again(&mut self, now: Time, start: u64, len: u32) {
         let number = self.sent.number_of(start);
         let rate = self.congestion.pacing_bytes_per_s();

@@ -226,7 +226,7 @@ impl Prior {
     }
 }
 
-#[cold]
+#[inline(never)]
 fn control_by_rate(end: &mut Endpoint, now: Time, info: &AckInfo, prior: Prior) {
     let bytes = end.snd_una - info.prior_una;
     let is_single = info.segments == 1 && info.newly_sacked == 0 && !prior.has_sacked;
@@ -241,7 +241,7 @@ fn control_by_rate(end: &mut Endpoint, now: Time, info: &AckInfo, prior: Prior) 
 }
 
 /// Stamps the newest segment, which was sent at `now`. A FIN is no data, so it is not paced.
-#[cold]
+#[inline(never)]
 pub(super) fn stamp_newest(end: &mut Endpoint, now: Time) {
     let newest = end.sent.newest().copied().unwrap_or_default();
     let len = if newest.start < end.write_end { newest.len } else { 0 };

@@ -19,7 +19,7 @@ use crate::{Account, Congestion, CongestionControl, DeliveryRate, Model, RateSam
 const UNPACED_SEGMENTS: u32 = 10;
 const PS_PER_S: u128 = 1_000_000_000_000;
 
-/// What an endpoint keeps for a congestion control that sets the window itself.
+/// The state of an endpoint for a congestion control that sets the window itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Paced {
     pub(crate) rates: RateSampler,

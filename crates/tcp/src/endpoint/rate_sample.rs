@@ -1,9 +1,9 @@
 //! Samples of the delivery rate (`net/ipv4/tcp_rate.c` of Linux; Cheng, Cardwell, Yeganeh, Jacobson:
 //! draft-cheng-iccrg-delivery-rate-estimation).
 //!
-//! Each transmission of a segment is stamped with what was delivered before it. When the segment
+//! Each transmission of a segment is stamped with the delivery before it. When the segment
 //! arrives, the segments delivered since then, divided by the time that this took, are a sample. The
-//! stamps are in a queue of their own beside the sent segments, which exists only for congestion
+//! stamps are in a queue of their own, parallel to the sent segments, which exists only for congestion
 //! controls that need samples.
 
 use netstudy_ring::Ring;
@@ -23,7 +23,7 @@ struct Stamp {
     is_taken: bool,
 }
 
-/// The segment sent last among those that an acknowledgment reports.
+/// The segment sent last of all segments that an acknowledgment reports.
 #[derive(Clone, Copy, Debug)]
 struct Newest {
     place: Place,
@@ -179,7 +179,7 @@ mod tests {
         Time::from_ps(ms * 1_000_000_000)
     }
 
-    /// A sampler beside its queue of sent segments.
+    /// A sampler with its queue of sent segments.
     struct Sender {
         sampler: RateSampler,
         sent: SentSegments,

@@ -23,7 +23,7 @@ const fn seconds(s: u64) -> Duration {
     Duration::from_secs(s)
 }
 
-/// What the server's model is after it has sent for this time, with data always at hand.
+/// A lab whose server has sent for this time, with data always at hand.
 fn sent_for(setup: &Setup, time: Duration) -> Lab {
     let mut lab = setup.open();
     lab.write(Server, 1_000_000_000);
@@ -39,7 +39,7 @@ fn the_path_is_full_and_the_queue_short() {
     let before = lab.end(Client).bytes_received();
     lab.run_until(seconds(8));
     let per_s = (lab.end(Client).bytes_received() - before) / 6;
-    // 1 MB/s are all of the path. One phase of a cycle drains what another one has queued.
+    // 1 MB/s are all of the path. One phase of a cycle drains the queue of another one.
     assert!(per_s > 970_000, "{per_s} B/s");
     let model = lab.end(Server).model().expect("it is BBR");
     assert_eq!(model.mode, Mode::ProbeBw);

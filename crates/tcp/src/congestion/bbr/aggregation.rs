@@ -13,7 +13,7 @@ const EPOCH_SEGMENTS_MAX: u32 = 1 << 20;
 /// (`bbr_extra_acked_max_us`).
 const EXTRA_MAX_US: u64 = 100_000;
 
-/// Segments that were acknowledged beyond what the bandwidth explains.
+/// Segments that were acknowledged faster than the bandwidth explains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Aggregation {
     epoch_at_us: u64,

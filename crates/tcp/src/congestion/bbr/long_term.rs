@@ -1,4 +1,4 @@
-//! Long-term sampling: a policer drops what exceeds its rate, without a queue that would show the
+//! Long-term sampling: a policer drops traffic above its rate, without a queue that would show the
 //! rate. If two intervals with losses, each at least four round trips long, have about the same
 //! delivery rate, this rate is used for a while (`bbr_lt_bw_sampling` of Linux).
 
@@ -34,7 +34,7 @@ pub(super) struct LongTerm {
     in_use: bool,
 }
 
-/// What follows from a sample.
+/// The consequence of a sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     /// Nothing.

@@ -3,7 +3,7 @@
 //!
 //! The control estimates the bandwidth and the minimum round-trip time of the path. It paces at the
 //! bandwidth times a gain, and limits the flight to their product times another gain. Losses change
-//! the window only in the repair of the loss. The names in brackets are those of the kernel, whose
+//! the window only in the repair of the loss. The names in brackets are names of the kernel, whose
 //! integer arithmetic in microseconds is used here.
 //!
 //! Differences from Linux: times of ten seconds and of 200 ms are exact here and ticks of the clock
@@ -63,7 +63,7 @@ const BURST_BYTES_MAX: u64 = 65_536 - 1 - 320;
 /// A burst is the data of 1/1024 s (`sk_pacing_shift`).
 const PACING_SHIFT: u32 = 10;
 
-/// What a BBR control does.
+/// The mode of a BBR control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// Doubles the rate in each round trip until the bandwidth grows no more.
@@ -84,7 +84,7 @@ pub struct Model {
     pub bandwidth_bytes_per_s: u64,
     /// The minimum round-trip time, or none before the first sample.
     pub min_rtt: Option<Duration>,
-    /// What the control does.
+    /// The mode of the control.
     pub mode: Mode,
 }
 

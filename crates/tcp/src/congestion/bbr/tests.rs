@@ -25,7 +25,7 @@ struct Flow {
     now_ms: u64,
     delivered: u64,
     lost: u64,
-    /// What the next samples are like.
+    /// Properties of the next samples.
     like: Like,
 }
 

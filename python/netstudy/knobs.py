@@ -181,7 +181,8 @@ class Disorder:
     """Two settings that contradict each other."""
 
     upper: str
-    """The setting that must not be smaller than `lower`."""
+    """The setting that must not be smaller than `lower`, or whose value requires another value of
+    `lower`."""
     lower: str
     message: str
 
@@ -196,6 +197,13 @@ def disorder(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[Diso
         if isinstance(least, int) and isinstance(most, int) and least > most:
             said = f"{high.name}, {high.shown(most)}, is below {low.name}, {low.shown(least)}"
             yield Disorder(high.name, low.name, f"{said}; it must be at least that")
+    required: tuple[tuple[str, str, str, str], ...] = getattr(model, "REQUIRES", ())
+    for wired, value, other, needed in required:
+        asking, asked = by_wired[wired].name, by_wired[other].name
+        found = values.get(asked)
+        if values.get(asking) == value and isinstance(found, str) and found != needed:
+            said = f"{asking}: {value} needs {asked}: {needed}, not {found}"
+            yield Disorder(asking, asked, said)
 
 
 def without_effect(model: type[BaseModel], values: Mapping[str, Any]) -> Iterator[tuple[str, str]]:

@@ -58,12 +58,18 @@ class Tcp(Wire):
     )
     """Triples (field, other field, value): the field has no effect unless the other field has this
     value."""
+    REQUIRES: ClassVar[tuple[tuple[str, str, str, str], ...]] = (
+        ("congestion_control", "bbr", "recovery", "prr"),
+    )
+    """(field, value, other field, other value): with this value of the field, the other field must
+    have the other value."""
 
     profile: str
     congestion_control: Literal[
-        "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp"
+        "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp", "bbr"
     ] = "reno"
-    """The algorithm that sets cwnd after slow start."""
+    """The algorithm that sets cwnd after slow start; `bbr` (version 1, as in Linux 6) also paces,
+    and needs the recovery `prr`."""
     recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
     """How losses are detected and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack`
     (forward acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction,

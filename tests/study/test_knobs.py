@@ -322,6 +322,17 @@ def test_quick_acknowledgments_after_disorder_that_are_none_are_refused(write: W
     assert told.endswith("server.tcp.quick_ack_disorder: has no effect without quick_ack")
 
 
+def test_bbr_without_the_recovery_that_measures_its_rates_is_refused(write: Write) -> None:
+    asks = f"{SERVER} tcp: {{profile: rfc, congestion_control: bbr}},"
+    told = refused(write, (SERVER, asks))
+    assert told.endswith(
+        "server.tcp.congestion_control: congestion_control: bbr needs recovery: prr, not rfc"
+    )
+    says_both = "tcp: {congestion_control: bbr, recovery: fack}"
+    told = refused(write, (SERVER, f"{SERVER} {says_both},"))
+    assert told.endswith("congestion_control: bbr needs recovery: prr, not fack")
+
+
 def test_pauses_are_set_beside_the_threshold_of_a_profile(write: Write) -> None:
     asks = f"{SERVER} nic: {{pause_high: 60, pause_low: 6, pause_quanta: 10}},"
     assert make_plan(load(write((SERVER, asks)))).plan.runs

@@ -205,6 +205,8 @@ pub enum CongestionControl {
     CubicHystart,
     /// RFC 8257.
     Dctcp,
+    /// BBR, version 1, as in Linux 6; only with the recovery `prr`.
+    Bbr,
 }
 
 /// Loss recovery algorithms.

@@ -13,7 +13,7 @@ use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_records::Modelled;
 use netstudy_tcp::{
-    Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule, Segment,
+    Bbr, Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule, Segment,
 };
 use netstudy_units::{Duration, Rate, Serializer};
 
@@ -253,7 +253,14 @@ impl Wiring {
         let whose = if *shares_clock { "hosts" } else { stream };
         let mut clock = Stream::new(seed, &format!("{whose}/clock"));
         let mtu_bytes = self.mtu_bytes(connection);
-        Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, ..*tcp }
+        let congestion = match tcp.congestion {
+            Congestion::Bbr(_) => {
+                let mut phases = Stream::new(seed, &format!("{stream}/bbr/{connection}"));
+                Congestion::Bbr(Bbr::new(phases.bits() as u32))
+            }
+            other => other,
+        };
+        Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, congestion, ..*tcp }
     }
 
     /// Size of a member's TCP send buffer, in bytes.
@@ -847,6 +854,8 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         records::CongestionControl::Cubic => Congestion::Cubic(Cubic::new(false)),
         records::CongestionControl::CubicHystart => Congestion::Cubic(Cubic::new(true)),
         records::CongestionControl::Dctcp => Congestion::Dctcp(Dctcp::default()),
+        // The seed differs between the ends of connections, so [`Wiring::tcp`] draws it.
+        records::CongestionControl::Bbr => Congestion::Bbr(Bbr::new(0)),
     };
     // The MTU and the phase of the clock differ between connections and hosts, so [`Wiring::tcp`]
     // fills them in.

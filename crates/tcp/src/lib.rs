@@ -23,7 +23,8 @@ mod rtt;
 mod segment;
 
 pub use congestion::{
-    Acked, Congestion, CongestionControl, Cubic, Dctcp, Delivered, Feedback, Reno, Window,
+    Account, Acked, Bbr, Congestion, CongestionControl, Cubic, Dctcp, Delivered, DeliveryRate,
+    Feedback, Mode, Model, RateSample, Reno, Repair, Window,
 };
 pub use counters::Counters;
 pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, SenderTimes, Standing, State, Timers};

@@ -25,6 +25,7 @@ pub(crate) struct EndState {
     pub(crate) heard: NodeId,
     pub(crate) retransmission: Armed,
     pub(crate) acknowledgment: Armed,
+    pub(crate) pace: Armed,
     /// Data segments in the host's queue: when each leaves, and its node.
     pub(crate) departures: VecDeque<(Time, NodeId)>,
     /// Stream offset up to which data was sent.
@@ -38,7 +39,7 @@ pub(crate) struct EndState {
 impl EndState {
     /// All nodes that the end refers to.
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut NodeId> {
-        let timers = [&mut self.retransmission.by, &mut self.acknowledgment.by];
+        let timers = [&mut self.retransmission.by, &mut self.acknowledgment.by, &mut self.pace.by];
         let departures = self.departures.iter_mut().map(|(_, node)| node);
         timers.into_iter().chain(departures).chain([&mut self.heard])
     }
@@ -53,6 +54,8 @@ pub(crate) enum Fired {
     Acknowledgment,
     /// The departure of earlier data from the host's queue.
     Room,
+    /// The pacing rate lets the next packet leave.
+    Pace,
 }
 
 impl Trace {
@@ -83,6 +86,12 @@ impl Trace {
             Fired::Acknowledgment => {
                 (Place::DelayedAckTimer, state.acknowledgment.by, reason_of(before))
             }
+            // The data waited for the congestion control since the event at which it was held back.
+            Fired::Pace => {
+                let held_at = state.pace.by;
+                self.begin(held_at, Reason::CongestionWindow);
+                return;
+            }
             Fired::Room => {
                 let mut left = NodeId::BEFORE;
                 while let Some((at, node)) = state.departures.front().copied()
@@ -108,6 +117,7 @@ impl Trace {
         for (armed, at) in [
             (&mut state.retransmission, timers.sender),
             (&mut state.acknowledgment, timers.acknowledgment),
+            (&mut state.pace, timers.pace),
         ] {
             if armed.at != at {
                 *armed = Armed { at, by };

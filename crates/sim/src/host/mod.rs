@@ -622,6 +622,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             };
             let fired = if timers.sender_fires <= due {
                 Fired::Sender(sender)
+            } else if timers.pace <= due {
+                Fired::Pace
             } else if timers.room <= due {
                 Fired::Room
             } else {

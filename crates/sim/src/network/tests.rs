@@ -119,6 +119,7 @@ fn scenarios() -> impl Strategy<Value = Run> {
         2 => Just(None),
         1 => Just(Some(CongestionControl::Cubic)),
         1 => Just(Some(CongestionControl::Dctcp)),
+        1 => Just(Some(CongestionControl::Bbr)),
     ];
     let tcp = (whole_tcp, control, any::<bool>());
     let hosts = (limits(), limits());
@@ -129,6 +130,10 @@ fn scenarios() -> impl Strategy<Value = Run> {
             for group in &mut run.network.groups {
                 if let Some(profile) = whole_tcp {
                     group.tcp = lab::whole_tcp(profile);
+                }
+                // BBR works with the recovery of Linux 6 only.
+                if control == Some(CongestionControl::Bbr) {
+                    group.tcp = lab::whole_tcp("linux-6");
                 }
                 group.tcp.ecn = ecn;
                 if let Some(control) = control {

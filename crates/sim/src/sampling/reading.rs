@@ -1,6 +1,6 @@
 //! Reads hosts and network for a sampler.
 
-use netstudy_tcp::{Counters, Endpoint};
+use netstudy_tcp::{Congestion, Counters, Endpoint};
 use netstudy_units::{Duration, Time};
 use netstudy_workload::Traffic;
 
@@ -58,6 +58,21 @@ fn connection(tcp: &Endpoint, flow: &FlowCounters) -> [(&'static str, Option<u64
     ]
 }
 
+/// The values of a connection whose control is BBR, empty for the others: the pacing rate and the
+/// model of the path. They are missing before the connection opens.
+fn paced(tcp: &Endpoint) -> impl Iterator<Item = (&'static str, Option<u64>)> {
+    let model = tcp.model();
+    let bandwidth = model.map(|model| model.bandwidth_bytes_per_s);
+    let min_rtt = model.and_then(|model| model.min_rtt);
+    let found = [
+        ("pacing_rate_bytes_per_s", tcp.pacing_bytes_per_s()),
+        ("bbr_bandwidth_bytes_per_s", bandwidth),
+        ("bbr_min_rtt_us", min_rtt.map(|rtt| rtt.as_ns() / 1000)),
+    ];
+    let is_bbr = matches!(tcp.config().congestion, Congestion::Bbr(_));
+    found.into_iter().filter(move |_| is_bbr)
+}
+
 /// Counters of one end of a flow, summed over the data connection and its control connection. The
 /// byte counts of the application include only data; those of TCP include commands too.
 struct FlowCounters {
@@ -103,6 +118,7 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 &Source::Connection(end) => {
                     let flow = self.flow_counters(end, &snapshot);
                     subject.push(connection(self.tcp(end), &flow));
+                    subject.push(paced(self.tcp(end)));
                 }
                 Source::Host { members, interfaces, cpus, node } => {
                     let mut values = snapshot.host(members, interfaces);

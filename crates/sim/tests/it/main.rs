@@ -1,5 +1,6 @@
 //! The tests of this crate from outside, in one program: a module a file.
 
+mod bbr;
 mod capacities;
 mod files;
 mod golden;

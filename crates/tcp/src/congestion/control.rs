@@ -73,6 +73,76 @@ pub struct Feedback {
     pub snd_nxt: u64,
 }
 
+/// The delivery of a connection's data so far, in segments, as Linux counts it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// The present time.
+    pub now: Time,
+    /// Segments that have arrived, by acknowledgment or SACK (`tp->delivered`).
+    pub delivered: u64,
+    /// When the last of them was acknowledged (`tp->delivered_mstamp`).
+    pub delivered_at: Time,
+    /// Number of times that a segment or a retransmission was marked lost (`tp->lost`).
+    pub lost: u64,
+    /// Payload bytes of a full segment.
+    pub mss_bytes: u32,
+    /// The smoothed round-trip time.
+    pub srtt: Option<Duration>,
+}
+
+/// The rate at which the network delivered segments, measured from the transmission of a segment
+/// until it was acknowledged (`struct rate_sample` of Linux).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeliveryRate {
+    /// Segments that had arrived when the measured segment was sent (`prior_delivered`).
+    pub prior_delivered: u64,
+    /// Segments that have arrived since then.
+    pub segments: u64,
+    /// The longer one of the times in which these segments were sent and were acknowledged, in
+    /// microseconds; not 0.
+    pub interval_us: u64,
+    /// True if the application, or the control itself, kept data back during this time, so the
+    /// network may be able to deliver more.
+    pub is_app_limited: bool,
+}
+
+/// How far the repair of a loss is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Repair {
+    /// No loss is being repaired.
+    None,
+    /// Fast recovery (`TCP_CA_Recovery`).
+    Recovery,
+    /// After a timeout (`TCP_CA_Loss`).
+    Loss,
+}
+
+/// An acknowledgment, as a congestion control sees it that sets the window itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateSample {
+    /// The delivery so far, this acknowledgment included.
+    pub account: Account,
+    /// The delivery rate; none if nothing was measured, or in less than the minimum round-trip
+    /// time.
+    pub rate: Option<DeliveryRate>,
+    /// Segments that arrived by this acknowledgment (`acked_sacked`).
+    pub acked: u32,
+    /// Segments marked lost because of this acknowledgment.
+    pub losses: u32,
+    /// Segments in flight before this acknowledgment.
+    pub prior_in_flight: u32,
+    /// Segments in flight after it.
+    pub in_flight: u32,
+    /// The round-trip time of the newest segment that arrived.
+    pub rtt: Option<Duration>,
+    /// True if the receiver may have delayed this acknowledgment (`FLAG_ACK_MAYBE_DELAYED`).
+    pub is_ack_delayed: bool,
+    /// Whether a loss is being repaired, after this acknowledgment.
+    pub repair: Repair,
+    /// Pacing lets the next segment leave at this time, or it did.
+    pub paced_until: Time,
+}
+
 /// Slow start that counts acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of
 /// Linux 6). Returns how many segments are left over when the window has reached the threshold;
 /// outside of slow start, all of them.
@@ -146,6 +216,46 @@ pub trait CongestionControl {
     /// The slow start threshold of a new connection.
     fn initial_ssthresh(&self) -> u32 {
         u32::MAX
+    }
+
+    /// True if the algorithm sets the window itself, at each acknowledgment and by the rate at which
+    /// the network delivers, and paces the segments (`cong_control` of Linux). Then neither loss
+    /// recovery nor idle times change the window, and [`Self::on_ack`] is not called.
+    #[inline]
+    fn owns_window(&self) -> bool {
+        false
+    }
+
+    /// The connection has opened. This function and those below are called only if
+    /// [`Self::owns_window`] is true.
+    fn on_open(&mut self, _account: &Account, _window: &Window) {}
+
+    /// An acknowledgment arrived while segments were outstanding. Returns true if the algorithm
+    /// itself keeps the flight below the capacity of the network, so that segments in flight now do
+    /// not show it.
+    fn on_sample(&mut self, _sample: &RateSample, _window: &mut Window) -> bool {
+        false
+    }
+
+    /// Data is sent while nothing is in flight, after the application had nothing to send
+    /// (`CA_EVENT_TX_START`).
+    fn on_start(&mut self, _account: &Account, _window: &mut Window) {}
+
+    /// A timeout was taken for a loss (`TCP_CA_Loss`).
+    fn on_loss(&mut self, _account: &Account) {}
+
+    /// A reduction was spurious (`undo_cwnd`).
+    fn on_undo(&mut self, _account: &Account) {}
+
+    /// Minimum number of segments in a burst of segmentation offload (`min_tso_segs`); none: that
+    /// of Linux.
+    fn burst_segments_min(&self) -> Option<u64> {
+        None
+    }
+
+    /// The rate at which data may be sent, in bytes of payload per second; 0: no limit.
+    fn pacing_bytes_per_s(&self) -> u64 {
+        0
     }
 }
 

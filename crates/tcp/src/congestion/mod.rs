@@ -5,13 +5,18 @@
 //! Windows are counted in segments, like in Linux. All segments have the same size, except the last
 //! segment of a write.
 
+mod bbr;
 pub(crate) mod control;
 mod cubic;
 mod dctcp;
 mod hystart;
 mod reno;
 
-pub use control::{Acked, CongestionControl, Delivered, Feedback, Window};
+pub use bbr::{Bbr, Mode, Model};
+pub use control::{
+    Account, Acked, CongestionControl, Delivered, DeliveryRate, Feedback, RateSample, Repair,
+    Window,
+};
 pub use cubic::Cubic;
 pub use dctcp::Dctcp;
 pub use reno::Reno;
@@ -32,6 +37,8 @@ pub enum Congestion {
     Cubic(Cubic),
     /// RFC 8257.
     Dctcp(Dctcp),
+    /// Version 1, as in Linux 6.
+    Bbr(Bbr),
 }
 
 macro_rules! each {
@@ -41,6 +48,7 @@ macro_rules! each {
             Self::Bic($control) => $call,
             Self::Cubic($control) => $call,
             Self::Dctcp($control) => $call,
+            Self::Bbr($control) => $call,
         }
     };
 }
@@ -50,7 +58,7 @@ impl Congestion {
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) const fn heeds_deliveries(&self) -> bool {
         match self {
-            Self::Reno(_) | Self::Dctcp(_) => false,
+            Self::Reno(_) | Self::Dctcp(_) | Self::Bbr(_) => false,
             Self::Bic(_) | Self::Cubic(_) => true,
         }
     }
@@ -101,5 +109,38 @@ impl CongestionControl for Congestion {
 
     fn initial_ssthresh(&self) -> u32 {
         each!(self, control => control.initial_ssthresh())
+    }
+
+    #[inline]
+    fn owns_window(&self) -> bool {
+        matches!(self, Self::Bbr(_))
+    }
+
+    fn on_open(&mut self, account: &Account, window: &Window) {
+        each!(self, control => control.on_open(account, window));
+    }
+
+    fn on_sample(&mut self, sample: &RateSample, window: &mut Window) -> bool {
+        each!(self, control => control.on_sample(sample, window))
+    }
+
+    fn on_start(&mut self, account: &Account, window: &mut Window) {
+        each!(self, control => control.on_start(account, window));
+    }
+
+    fn on_loss(&mut self, account: &Account) {
+        each!(self, control => control.on_loss(account));
+    }
+
+    fn on_undo(&mut self, account: &Account) {
+        each!(self, control => control.on_undo(account));
+    }
+
+    fn burst_segments_min(&self) -> Option<u64> {
+        each!(self, control => control.burst_segments_min())
+    }
+
+    fn pacing_bytes_per_s(&self) -> u64 {
+        each!(self, control => control.pacing_bytes_per_s())
     }
 }

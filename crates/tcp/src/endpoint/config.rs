@@ -1,12 +1,13 @@
 //! Configuration of an endpoint, and its checks.
 
+use alloc::borrow::ToOwned;
 use alloc::format;
 use alloc::string::String;
 
 use netstudy_units::{Duration, headers};
 
 use crate::linux_2_6_18::packets;
-use crate::{Congestion, Recovery, RtoRule, Segment};
+use crate::{Congestion, CongestionControl, Recovery, RtoRule, Segment};
 
 /// Longest duration in a configuration. The sum of a few such durations stays far below 213 days,
 /// the longest [`Time`](netstudy_units::Time).
@@ -139,6 +140,11 @@ impl Config {
                 return Err(format!("the {what} are 0: at least 1 is needed"));
             }
         }
+        if self.congestion.owns_window() && !matches!(self.recovery, Recovery::Prr { .. }) {
+            return Err("BBR needs the loss recovery of Linux 6, PRR: only with it are delivery \
+                        rates measured"
+                .to_owned());
+        }
         packets::check_requests(self)
     }
 
@@ -185,11 +191,15 @@ mod tests {
 
     use super::super::receive::tests::CONFIG;
     use super::*;
-    use crate::{Bic, Cubic, Dctcp, Endpoint, Reno};
+    use crate::{Bbr, Bic, Cubic, Dctcp, Endpoint, Reno};
 
     const SECOND: Duration = Duration::from_secs(1);
     /// Longer than any configuration allows.
     const TOO_LONG: Duration = Duration::from_secs(24 * 60 * 60 + 1);
+
+    fn bbr() -> Congestion {
+        Congestion::Bbr(Bbr::new(1))
+    }
 
     fn complaint(change: impl FnOnce(&mut Config)) -> String {
         let mut config = CONFIG;
@@ -209,6 +219,14 @@ mod tests {
              1000.000000 ms: it must be at least as long"
         );
         assert_eq!(Config { min_rto: SECOND, max_rto: SECOND, ..CONFIG }.check(), Ok(()));
+    }
+
+    #[test]
+    fn bbr_needs_the_recovery_that_measures_delivery_rates() {
+        for recovery in [Recovery::Rfc, Recovery::Fack] {
+            let told = complaint(|c| (c.congestion, c.recovery) = (bbr(), recovery));
+            assert!(told.starts_with("BBR needs the loss recovery of Linux 6, PRR"), "{told}");
+        }
     }
 
     #[test]
@@ -258,6 +276,7 @@ mod tests {
                 Congestion::Bic(Bic::default()),
                 Congestion::Cubic(Cubic::new(true)),
                 Congestion::Dctcp(Dctcp::default()),
+                bbr(),
             ]
         };
         let bursts = [
@@ -267,7 +286,7 @@ mod tests {
             (1, OffloadRule::Autosizing),
             (65_536, OffloadRule::Autosizing),
         ];
-        RECOVERIES.into_iter().flat_map(move |recovery| {
+        let all = RECOVERIES.into_iter().flat_map(move |recovery| {
             congestions().into_iter().flat_map(move |congestion| {
                 bursts.map(|(offload_bytes, offload_rule)| Config {
                     congestion,
@@ -277,7 +296,8 @@ mod tests {
                     ..CONFIG
                 })
             })
-        })
+        });
+        all.filter(|kind| kind.congestion != bbr() || matches!(kind.recovery, Recovery::Prr { .. }))
     }
 
     /// The two endpoints take turns for 200 steps. Every third segment is lost. When no segment is

@@ -141,7 +141,7 @@ impl Endpoint {
         self.rto_at = Time::NEVER;
         self.ack_at = Time::NEVER;
         self.wake_at = Time::NEVER;
-        self.forget_small_queue();
+        self.forget_waiting_data();
         self.ack_now = false;
     }
 
@@ -160,7 +160,7 @@ impl Endpoint {
         self.take_syn(segment);
         self.ack_now = true;
         self.handle_ack::<false>(now, segment);
-        self.established();
+        self.established(now);
     }
 
     fn handle_synchronized(&mut self, now: Time, segment: &Segment) {
@@ -176,7 +176,7 @@ impl Endpoint {
         }
         self.handle_ack::<false>(now, segment);
         if opens {
-            self.established();
+            self.established(now);
         }
         self.advance_closing(now);
         if segment.flags.contains(Flags::FIN) {
@@ -219,7 +219,7 @@ impl Endpoint {
         self.snd_wnd = u64::from(segment.window);
     }
 
-    fn established(&mut self) {
+    fn established(&mut self, now: Time) {
         self.state = State::Established;
         self.fast_path = self.may_take_fast_path();
         // The window field of the SYN was not scaled, so it must not be reused.
@@ -234,6 +234,7 @@ impl Endpoint {
             self.window = Window::new(1);
             self.rtt.restart_after_lost_syn();
         }
+        self.begin_pacing(now);
     }
 
     /// The initial window in segments (RFC 3390 unless configured).
@@ -302,7 +303,7 @@ impl Endpoint {
 
     fn enter_time_wait(&mut self, now: Time) {
         self.state = State::TimeWait;
-        self.forget_small_queue();
+        self.forget_waiting_data();
         self.wake_at = now + TIME_WAIT;
     }
 }

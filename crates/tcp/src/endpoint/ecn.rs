@@ -150,7 +150,9 @@ impl Endpoint {
     fn lower_for_mark(&mut self) {
         let flight = recovery::flight_size(self);
         self.window.ssthresh = self.congestion.ssthresh_after_mark(&self.window, flight);
-        self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        if self.paced.is_none() {
+            self.window.cwnd = self.window.cwnd.min(self.window.ssthresh);
+        }
         self.window.credit = 0;
         self.ecn.lowered_at = self.snd_nxt;
         self.ecn.cwr_due = true;

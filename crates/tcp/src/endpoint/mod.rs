@@ -2,8 +2,10 @@
 //!
 //! The modules: `connection` opens and closes, `transmit` decides what to send, `acknowledged`
 //! handles acknowledgments, `receive` handles data and decides when to acknowledge it, `idle`
-//! shrinks an unused window, `nagle` holds short segments back, `small_queue` limits the data queued in the host, `standing` keeps why
-//! and for how long an endpoint does not send. Connections without special options take the
+//! shrinks an unused window, `nagle` holds short segments back, `small_queue` limits the data queued
+//! in the host, `pacing` spreads segments over time and `rate_sample` measures their delivery rate,
+//! `standing` keeps why and for how long an endpoint does not send. Connections without special
+//! options take the
 //! `fast_path`. Loss recovery is in the module `recovery`.
 
 mod acknowledged;
@@ -14,13 +16,16 @@ mod fast_path;
 mod idle;
 mod nagle;
 mod offload;
+mod pacing;
 mod quick_acks;
+mod rate_sample;
 mod receive;
 mod small_queue;
 mod standing;
 mod transmit;
 
 pub use config::{Config, OffloadRule};
+pub(crate) use pacing::OfAck;
 pub use standing::{SenderTimes, Standing};
 pub use transmit::Outlet;
 
@@ -29,6 +34,7 @@ use alloc::boxed::Box;
 use ecn::EcnState;
 use netstudy_units::{Duration, Time};
 use offload::Gate;
+use pacing::Paced;
 use quick_acks::QuickAcks;
 use small_queue::SmallQueue;
 use standing::SenderClock;
@@ -79,8 +85,10 @@ pub struct Timers {
     /// The timer of a delayed acknowledgment.
     pub acknowledgment: Time,
     /// When the host may have room for data that the small queue holds back; in TIME-WAIT, when
-    /// this state ends.
+    /// this state ends. Not known separately from `pace` if both hold data back.
     pub room: Time,
+    /// When the pacing rate lets the next packet leave.
+    pub pace: Time,
 }
 
 /// One end of a connection: see the crate's documentation for the order of calls.
@@ -153,9 +161,11 @@ pub struct Endpoint {
     pub(crate) timestamps: bool,
     pub(crate) ecn: EcnState,
     /// In TIME-WAIT: when that state ends. In earlier states: when the host may have room again for
-    /// data that the small queue holds back.
+    /// data that the small queue holds back, or the pacing rate lets the next packet leave.
     wake_at: Time,
     small_queue: Option<Box<SmallQueue>>,
+    /// Only for a congestion control that sets the window itself.
+    pub(crate) paced: Option<Box<Paced>>,
     pub(crate) recovery: LossRecovery,
     clock: SenderClock,
 }
@@ -181,7 +191,9 @@ impl Endpoint {
             write_end: 1,
             fin_queued: false,
             short_end: 0,
-            sends_freely: config.limit_output_bytes == 0 && config.nodelay,
+            sends_freely: config.limit_output_bytes == 0
+                && config.nodelay
+                && !config.congestion.owns_window(),
             gate: Gate::new(&config),
             defers: false,
             snd_wnd: 0,
@@ -225,6 +237,7 @@ impl Endpoint {
             ecn: EcnState::new(config.ecn, config.congestion.needs_ecn()),
             wake_at: Time::NEVER,
             small_queue: SmallQueue::new(&config),
+            paced: None,
             recovery: LossRecovery::new(config.recovery),
             clock: SenderClock::default(),
         }
@@ -327,6 +340,7 @@ impl Endpoint {
             sender_fires: self.rto_due(),
             acknowledgment: self.ack_at,
             room: self.wake_at,
+            pace: self.paced.as_ref().map_or(Time::NEVER, |paced| paced.resumes_at()),
         }
     }
 
@@ -351,7 +365,17 @@ impl Endpoint {
             self.state = State::Closed;
         } else {
             self.resume();
+            if let Some(paced) = &mut self.paced {
+                paced.resume();
+            }
         }
+    }
+
+    /// Sets when to look again for data that was held back.
+    fn plan_wake(&mut self) {
+        let room = self.small_queue.as_ref().map_or(Time::NEVER, |queue| queue.resumes_at());
+        let pace = self.paced.as_ref().map_or(Time::NEVER, |paced| paced.resumes_at());
+        self.wake_at = room.min(pace);
     }
 
     /// When the retransmission timer fires: on the next tick of the clock.

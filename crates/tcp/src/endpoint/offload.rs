@@ -4,10 +4,13 @@
 use netstudy_units::{Duration, Time};
 
 use super::{Config, Endpoint, OffloadRule};
+use crate::CongestionControl;
 use crate::recovery::{self, algorithm::Phase};
 
 /// A burst is the data that the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
 const BURST_TIME: Duration = Duration::from_ns(976_563);
+/// The same as a power of two.
+const PACING_SHIFT: u32 = 10;
 /// Bursts on paths with a short round-trip time get an extra size, which halves with each multiple
 /// of this time in the minimum round-trip time (`tcp_tso_rtt_log`: 2^9 us).
 const NEAR: Duration = Duration::from_us(512);
@@ -31,7 +34,7 @@ pub(super) enum Gate {
 impl Gate {
     pub(super) fn new(config: &Config) -> Self {
         match config.offload_rule {
-            _ if config.limit_output_bytes > 0 => Self::Other,
+            _ if config.limit_output_bytes > 0 || config.congestion.owns_window() => Self::Other,
             _ if config.offload_bytes == 0 => Self::Open,
             OffloadRule::Deferral => Self::Deferral,
             OffloadRule::Autosizing => Self::Other,
@@ -58,6 +61,9 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn may_begin_packet(&mut self, now: Time, len: u32) -> bool {
+        if self.is_paced_until_later(now) {
+            return false;
+        }
         let burst = match self.config.offload_rule {
             _ if self.config.offload_bytes == 0 => Some(len.into()),
             OffloadRule::Deferral => self.deferred_burst(),
@@ -164,13 +170,17 @@ impl Endpoint {
         let near = self.recovery.min_rtt().unwrap_or(srtt).times(NEAR);
         let extra = most.checked_shr(near.min(63) as u32).unwrap_or(0);
         let bytes = (self.paced_bytes().min(most) + extra).min(most);
-        bytes.max(SEGMENTS_MIN * u64::from(self.mss))
+        let segments_min = self.congestion.burst_segments_min().unwrap_or(SEGMENTS_MIN);
+        bytes.max(segments_min * u64::from(self.mss))
     }
 
-    /// Bytes that the pacing rate carries in [`BURST_TIME`]: the rate is twice the window per round
+    /// Bytes that the pacing rate carries in [`BURST_TIME`]: without pacing, the rate is twice the window per round
     /// trip in slow start, and 1.2 times the window later (`tcp_update_pacing_rate`). No limit
     /// before the first RTT sample.
     pub(super) fn paced_bytes(&self) -> u64 {
+        if let Some(bytes_per_s) = self.pacing_bytes_per_s() {
+            return bytes_per_s >> PACING_SHIFT;
+        }
         let Some(srtt) = self.rtt.srtt() else { return u64::MAX };
         let tenths = if self.window.cwnd < self.window.ssthresh / 2 { 20 } else { 12 };
         let window = u128::from(self.window.cwnd.max(self.sent.len())) * u128::from(self.mss);

@@ -122,7 +122,7 @@ impl SmallQueue {
 
     /// When held-back data may be sent: at the next departure. [`Time::NEVER`] if nothing is held
     /// back, or if the departure time is unknown.
-    fn resumes_at(&self) -> Time {
+    pub(super) fn resumes_at(&self) -> Time {
         if self.holds {
             self.packets.front().unwrap_or(&self.newest).leaves_at()
         } else {
@@ -158,7 +158,7 @@ impl Endpoint {
     pub fn handle_departure(&mut self, left_at: Time) {
         if let Some(queue) = &mut self.small_queue {
             queue.close_frame(left_at);
-            self.wake_at = queue.resumes_at();
+            self.plan_wake();
         }
     }
 
@@ -199,7 +199,9 @@ impl Endpoint {
         // The kernel checks whether the memory exceeds the limit, and its counter starts at 1
         // (`sk_alloc`). So the comparison here is `<`.
         let bytes = queue.bytes_at(now);
-        let most = u64::from(self.config.limit_output_bytes) << factor;
+        // The pacing rate of a paced connection is the only limit.
+        let limit = if self.paced.is_some() { u32::MAX } else { self.config.limit_output_bytes };
+        let most = u64::from(limit) << factor;
         let least = (2 * (OVERHEAD_BYTES + payload)) << factor;
         let fits =
             bytes < least.min(most) || (bytes < most && bytes >> factor < self.paced_bytes());
@@ -210,7 +212,7 @@ impl Endpoint {
         }
         if let Some(queue) = &mut self.small_queue {
             queue.holds = true;
-            self.wake_at = queue.resumes_at();
+            self.plan_wake();
         }
         true
     }
@@ -222,8 +224,9 @@ impl Endpoint {
         }
     }
 
-    /// Drops the queue, because nothing more will be sent.
-    pub(super) fn forget_small_queue(&mut self) {
+    /// Drops the queue and the state of pacing, because nothing more will be sent.
+    pub(super) fn forget_waiting_data(&mut self) {
         self.small_queue = None;
+        self.paced = None;
     }
 }

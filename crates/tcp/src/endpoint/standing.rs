@@ -4,7 +4,8 @@
 //! reasons are checked in the order of Linux (`tcp_write_xmit`, `tcp_cwnd_validate` in
 //! `net/ipv4/tcp_output.c`): the congestion window, the peer's window and the send buffer, deferral
 //! for segmentation offload, the small queue. While a burst is deferred, the smaller of the two
-//! windows is the reason (`tcp_tso_should_defer`).
+//! windows is the reason (`tcp_tso_should_defer`). Pacing counts as the congestion window: both are
+//! the decision of the congestion control.
 //!
 //! That a timer was the reason is known only when it fires: the time since it was armed was booked
 //! under other reasons by then, and is moved ([`SenderClock::rebook`]). So a time that was read in
@@ -220,6 +221,9 @@ impl Endpoint {
                 Phase::Open | Phase::Disorder => Standing::CongestionWindow,
                 Phase::Recovery | Phase::Loss => Standing::Recovery,
             };
+        }
+        if self.holds_for_pace() {
+            return Standing::CongestionWindow;
         }
         if repeats {
             return Standing::OwnInterface;

@@ -31,12 +31,15 @@ impl Outlet for Vec<Segment> {
 impl Endpoint {
     /// The application writes `bytes` at `now`.
     pub fn write(&mut self, now: Time, bytes: u64) {
+        if self.paced.is_some() {
+            self.judge_supply(now);
+        }
         if self.write_end == self.snd_nxt {
             self.begin_writing();
         }
         if self.sent.is_empty() && self.write_end == self.snd_nxt {
             self.congestion.on_restart(now, self.last_sent_at);
-            if self.config.restart_after_idle {
+            if self.config.restart_after_idle && self.paced.is_none() {
                 self.shrink_after_idle(now);
             }
         }
@@ -212,7 +215,7 @@ impl Endpoint {
     #[inline(never)]
     fn poll_retransmission(&mut self, now: Time) -> Option<Segment> {
         let waits = self.is_window_full() && !self.recovery.retransmits_at_once;
-        if waits || self.recovery.holds_retransmissions || self.holds_again(now) {
+        if waits || self.recovery.holds_retransmissions || self.holds_back_again(now) {
             return None;
         }
         let again = recovery::next_lost(self, now)?;
@@ -225,11 +228,16 @@ impl Endpoint {
     #[cold]
     #[inline(never)]
     fn poll_in_case(&mut self, now: Time) -> Option<Segment> {
-        if !self.sack || self.is_window_full() || self.holds_again(now) {
+        if !self.sack || self.is_window_full() || self.holds_back_again(now) {
             return None;
         }
         let again = recovery::next_in_case(self, now)?;
         Some(self.send_again(now, &again))
+    }
+
+    /// Whether pacing or the small queue hold a retransmission back.
+    fn holds_back_again(&mut self, now: Time) -> bool {
+        self.is_paced_until_later(now) || self.holds_again(now)
     }
 
     fn send_again(&mut self, now: Time, again: &SentSegment) -> Segment {
@@ -244,6 +252,9 @@ impl Endpoint {
         self.recovery.probe_due = false;
         let again = self.sent.repeat_newest(now)?;
         self.counters.segments_retransmitted += 1;
+        if self.paced.is_some() {
+            self.stamp_again(now, again.start, again.len);
+        }
         Some(self.build(now, &again))
     }
 

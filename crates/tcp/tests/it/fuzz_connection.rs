@@ -5,7 +5,7 @@
 //! in all combinations. `PROPTEST_CASES` makes the run longer: a case is about thirty random operations
 //! (writes, fates of segments), so 40000 are more than a million.
 
-use netstudy_tcp::{Bic, Congestion, Cubic, OffloadRule, Recovery, Reno, RtoRule, State};
+use netstudy_tcp::{Bbr, Bic, Congestion, Cubic, OffloadRule, Recovery, Reno, RtoRule, State};
 use netstudy_units::{Duration, Rate};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -86,6 +86,7 @@ fn flavour() -> impl Strategy<Value = Flavour> {
         Congestion::Bic(Bic::default()),
         Congestion::Cubic(Cubic::new(false)),
         Congestion::Cubic(Cubic::new(true)),
+        Congestion::Bbr(Bbr::new(1)),
     ];
     (
         select(recoveries()),
@@ -107,8 +108,12 @@ fn flavour() -> impl Strategy<Value = Flavour> {
                 limit_output_bytes,
                 rto_rule,
             )| {
+                // BBR works with the recovery of Linux 6 only.
+                let is_prr = matches!(recovery, Recovery::Prr { .. });
+                let is_bbr = matches!(congestion, Congestion::Bbr(_));
+                let with_bbr = Recovery::Prr { rack: true, tail_loss_probe: true };
                 Flavour {
-                    recovery,
+                    recovery: if is_bbr && !is_prr { with_bbr } else { recovery },
                     congestion,
                     offload_bytes,
                     offload_rule,

@@ -4,6 +4,7 @@
     reason = "conversations are held under several TCPs, each with a template of its own"
 )]
 
+mod bbr;
 mod conversations;
 mod conversations_linux;
 mod conversations_linux6;

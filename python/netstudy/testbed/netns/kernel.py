@@ -32,7 +32,7 @@ _HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
 _SYSCTLS = Path("/proc/sys/net")
 _SYSCTL_FOLDERS = ("core", "ipv4", "ipv6/conf/all", "ipv6/conf/default", "bridge")
 
-CONGESTION_CONTROLS = ("reno", "cubic", "dctcp", "bic")
+CONGESTION_CONTROLS = ("reno", "cubic", "bbr", "dctcp", "bic")
 """Congestion controls of Linux that a study may use."""
 
 QDISCS = {

@@ -28,6 +28,7 @@ CONTROLS = {
     "cubic-hystart": "cubic",
     "bic": "bic",
     "dctcp": "dctcp",
+    "bbr": "bbr",
 }
 """Name in studies -> name in the kernel. The kernel's reno counts acknowledged bytes, as RFC 3465
 says."""

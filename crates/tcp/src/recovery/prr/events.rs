@@ -12,6 +12,7 @@ use netstudy_units::{Duration, Time};
 
 use super::phases;
 use super::state::{AckInfo, Delivery, Probe, Span, TIMEOUT_MIN, Timer, WindowUse, is_before};
+use crate::endpoint::OfAck;
 use crate::recovery::algorithm::{DUP_THRESH, Phase};
 use crate::{Acked, CongestionControl, Delivered, Endpoint, Segment, SentSegment};
 
@@ -19,6 +20,7 @@ use crate::{Acked, CongestionControl, Delivered, Endpoint, Segment, SentSegment}
 #[inline(never)]
 pub(super) fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_changed: bool) {
     let mut info = ack_info(end, segment, window_changed);
+    let prior = end.paced.is_some().then(|| Prior::of(end));
     end.recovery.holds_retransmissions = false;
     end.snd_una = segment.ack;
     if end.sack && !segment.sack.is_empty() {
@@ -37,7 +39,10 @@ pub(super) fn on_ack(end: &mut Endpoint, now: Time, segment: &Segment, window_ch
     if info.restarts_timer {
         restart_timer(end, now);
     }
-    control_window(end, now, &info);
+    match prior {
+        None => control_window(end, now, &info),
+        Some(prior) => control_by_rate(end, now, &info, prior),
+    }
 }
 
 /// An acknowledgment while nothing is outstanding matters only as the answer to a tail loss probe.
@@ -67,6 +72,7 @@ fn ack_info(end: &Endpoint, segment: &Segment, window_changed: bool) -> AckInfo 
         restarts_timer: advanced,
         acked: Span::default(),
         sacked: Span::default(),
+        newest_rtt: None,
     }
 }
 
@@ -74,7 +80,11 @@ fn ack_info(end: &Endpoint, segment: &Segment, window_changed: bool) -> AckInfo 
 #[cold]
 fn take_sacked(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut AckInfo) {
     let (rack, recovery_point) = (&mut end.recovery.prr.rack, end.recovery_point);
-    let seen = |sacked: &SentSegment| {
+    let paced = &mut end.paced;
+    let seen = |number: u64, sacked: &SentSegment| {
+        if let Some(paced) = paced {
+            paced.rates.sacked(number, sacked);
+        }
         rack.advance(now, sacked);
         if !sacked.was_repeated() {
             info.sacked.take(sacked);
@@ -117,6 +127,9 @@ fn take_acknowledged(end: &mut Endpoint, now: Time, segment: &Segment, info: &mu
             }
         }
     };
+    if let Some(paced) = &mut end.paced {
+        paced.rates.acknowledged(&end.sent, segment.ack);
+    }
     info.segments = end.sent.acknowledge_each(segment.ack, seen).segments;
     end.recovery.prr.advanced_in_loss = true;
     if has_sack {
@@ -155,6 +168,7 @@ fn take_round_trip(end: &mut Endpoint, now: Time, segment: &Segment, info: &mut 
     if let Some(newest) = newest {
         end.recovery.prr.rack.take_rtt(newest);
     }
+    info.newest_rtt = newest;
     // The timer restarts only for SACKed segments that were sent before the oldest outstanding one.
     info.restarts_timer |= by_sack
         .is_some_and(|rtt| end.sent.oldest().is_some_and(|oldest| rtt > now.since(oldest.sent_at)));
@@ -199,6 +213,41 @@ fn control_window(end: &mut Endpoint, now: Time, info: &AckInfo) {
     end.window_judged_at = now;
 }
 
+/// The state before an acknowledgment that a control needs which sets the window itself.
+#[derive(Clone, Copy, Debug)]
+struct Prior {
+    in_flight: u32,
+    has_sacked: bool,
+}
+
+impl Prior {
+    fn of(end: &Endpoint) -> Self {
+        Self { in_flight: end.in_flight(), has_sacked: end.sent.sacked() > 0 }
+    }
+}
+
+#[inline(never)]
+fn control_by_rate(end: &mut Endpoint, now: Time, info: &AckInfo, prior: Prior) {
+    let bytes = end.snd_una - info.prior_una;
+    let is_single = info.segments == 1 && info.newly_sacked == 0 && !prior.has_sacked;
+    let of_ack = OfAck {
+        acked: info.delivered,
+        losses: (end.sent.losses() - info.prior_losses) as u32,
+        prior_in_flight: prior.in_flight,
+        rtt: info.newest_rtt,
+        may_be_delayed: is_single && bytes < u64::from(end.mss),
+    };
+    end.control_by_rate(now, of_ack);
+}
+
+/// Stamps the newest segment, which was sent at `now`. A FIN is no data, so it is not paced.
+#[inline(never)]
+pub(super) fn stamp_newest(end: &mut Endpoint, now: Time) {
+    let newest = end.sent.newest().copied().unwrap_or_default();
+    let len = if newest.start < end.write_end { newest.len } else { 0 };
+    end.stamp_fresh(now, len);
+}
+
 /// `tcp_cwnd_reduction`
 fn reduce_window(end: &mut Endpoint, segments: u32, is_safe: bool) {
     if segments > 0 {
@@ -223,7 +272,7 @@ pub(super) fn judge_window_use(end: &mut Endpoint, now: Time, waits: bool) {
     if is_limiting(end) {
         end.window_used = 0;
         end.window_judged_at = now;
-    } else if end.config.restart_after_idle {
+    } else if end.config.restart_after_idle && end.paced.is_none() {
         end.starve_window(now, out);
     }
 }
@@ -309,7 +358,9 @@ fn judge_probe(end: &mut Endpoint, ack: u64, info: &AckInfo) {
         // The probe itself repaired a loss. Congestion control must react to this loss like to any
         // other.
         phases::begin_reduction(end);
-        end.window.cwnd = end.window.ssthresh;
+        if end.paced.is_none() {
+            end.window.cwnd = end.window.ssthresh;
+        }
         phases::keep_open(end);
         end.counters.loss_probe_recoveries += 1;
     } else if info.duplicate && info.newly_sacked == 0 {
@@ -352,7 +403,9 @@ fn reordering_timeout(end: &mut Endpoint, now: Time) {
     phases::lose_overdue(end, now);
     if end.in_flight() != before && end.phase != Phase::Recovery {
         phases::enter_recovery(end);
-        reduce_window(end, 1, false);
+        if end.paced.is_none() {
+            reduce_window(end, 1, false);
+        }
     }
     phases::rearm_retransmission(end, now);
 }

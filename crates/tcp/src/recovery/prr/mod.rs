@@ -59,6 +59,9 @@ impl Algorithm for Prr {
             phases::restart_retransmission(end, now);
         }
         events::judge_window_use(end, now, false);
+        if end.paced.is_some() {
+            events::stamp_newest(end, now);
+        }
     }
 
     /// `tcp_retransmit_skb`, and the end of `tcp_xmit_retransmit_queue`
@@ -66,6 +69,9 @@ impl Algorithm for Prr {
         end.recovery.prr.reduction.sent += u32::from(end.phase == Phase::Recovery);
         end.recovery.prr.undo.first_repeat.get_or_insert(now);
         end.sent.note_copy(again);
+        if end.paced.is_some() {
+            end.stamp_again(now, again.start, again.len);
+        }
         if again.start == end.snd_una && end.recovery.prr.timer != Timer::Reordering {
             phases::restart_retransmission(end, now);
         }

@@ -147,9 +147,10 @@ pub(super) fn begin_reduction(end: &mut Endpoint) {
     end.lower_threshold();
 }
 
-/// `tcp_end_cwnd_reduction`: sets the window to the threshold, unless the reduction was undone.
+/// `tcp_end_cwnd_reduction`: sets the window to the threshold, unless the reduction was undone or
+/// the congestion control sets the window itself.
 fn end_reduction(end: &mut Endpoint) {
-    if end.recovery.prr.undo.is_open {
+    if end.recovery.prr.undo.is_open && end.paced.is_none() {
         end.window.cwnd = end.window.ssthresh;
     }
 }
@@ -222,6 +223,9 @@ pub(super) fn enter_loss(end: &mut Endpoint, now: Time) {
     forget_probe(end);
     end.ecn.lowered_at = 0;
     end.congestion.on_timeout();
+    if let Some(account) = end.delivery_account(now) {
+        end.congestion.on_loss(&account);
+    }
     end.window.cwnd = end.in_flight() + 1;
     end.window.credit = 0;
     end.phase = Phase::Loss;
@@ -408,7 +412,10 @@ fn may_undo(end: &Endpoint, now: Time, segment: &Segment) -> bool {
 /// `tcp_undo_cwnd_reduction`
 fn undo_reduction(end: &mut Endpoint, now: Time) {
     if let Some(ssthresh) = end.recovery.prr.undo.ssthresh {
-        end.window.cwnd = end.window.cwnd.max(end.recovery.prr.undo.cwnd);
+        match end.delivery_account(now) {
+            None => end.window.cwnd = end.window.cwnd.max(end.recovery.prr.undo.cwnd),
+            Some(account) => end.congestion.on_undo(&account),
+        }
         end.window.ssthresh = end.window.ssthresh.max(ssthresh);
     }
     end.recovery.prr.undo.is_open = false;

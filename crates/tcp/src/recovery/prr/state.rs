@@ -82,6 +82,8 @@ pub(super) struct AckInfo {
     pub(super) restarts_timer: bool,
     pub(super) acked: Span,
     pub(super) sacked: Span,
+    /// The round-trip time of the newest segment that arrived (`ca_rtt_us`).
+    pub(super) newest_rtt: Option<Duration>,
 }
 
 /// For a group of segments that were never retransmitted: when the oldest and the newest were sent,

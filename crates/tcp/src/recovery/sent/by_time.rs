@@ -41,6 +41,11 @@ impl SentSegments {
         self.queue.front()
     }
 
+    /// The newest segment.
+    pub(crate) fn newest(&self) -> Option<&SentSegment> {
+        self.queue.iter().next_back()
+    }
+
     /// The end of the newest SACKed segment, if any is SACKed (`tcp_highest_sack_seq`).
     pub(crate) fn sacked_end(&self) -> Option<u64> {
         let newest = (self.facked() as usize).checked_sub(1)?;
@@ -53,9 +58,14 @@ impl SentSegments {
         self.retransmitted > 0 || self.oldest().is_some_and(SentSegment::was_repeated)
     }
 
+    /// Number of the segment that starts at `start`.
+    pub(crate) fn number_of(&self, start: u64) -> u64 {
+        self.first + self.index_of(start) as u64
+    }
+
     /// Records that `segment` was retransmitted and is now the last in the order of transmission.
     pub(crate) fn note_copy(&mut self, segment: &SentSegment) {
-        let number = self.first + self.index_of(segment.start) as u64;
+        let number = self.number_of(segment.start);
         self.by_time.copies.push_back((number, segment.sent_at));
     }
 

@@ -245,17 +245,17 @@ impl SentSegments {
 
     /// Like [`Self::sack`], but does not decide which segments are lost.
     pub(crate) fn mark_sacked(&mut self, ack: u64, blocks: &SackBlocks) -> u32 {
-        self.mark_sacked_each(ack, blocks, |_| ())
+        self.mark_sacked_each(ack, blocks, |_, _| ())
     }
 
-    /// Like [`Self::mark_sacked`], and calls `seen` with each segment that becomes SACKed, in its
-    /// previous state.
+    /// Like [`Self::mark_sacked`], and calls `seen` with the number of each segment that becomes
+    /// SACKed, and with the segment in its previous state.
     #[inline]
     pub(crate) fn mark_sacked_each(
         &mut self,
         ack: u64,
         blocks: &SackBlocks,
-        mut seen: impl FnMut(&SentSegment),
+        mut seen: impl FnMut(u64, &SentSegment),
     ) -> u32 {
         let before = self.sacked;
         let newest = self.known[0];
@@ -271,7 +271,12 @@ impl SentSegments {
         self.sacked - before
     }
 
-    fn sack_blocks(&mut self, ack: u64, blocks: &SackBlocks, seen: &mut impl FnMut(&SentSegment)) {
+    fn sack_blocks(
+        &mut self,
+        ack: u64,
+        blocks: &SackBlocks,
+        seen: &mut impl FnMut(u64, &SentSegment),
+    ) {
         for block in blocks.iter(ack) {
             self.sack_block(block, seen);
         }
@@ -282,7 +287,7 @@ impl SentSegments {
     }
 
     #[inline]
-    fn sack_block(&mut self, block: Range, seen: &mut impl FnMut(&SentSegment)) {
+    fn sack_block(&mut self, block: Range, seen: &mut impl FnMut(u64, &SentSegment)) {
         // Most blocks have not changed, or have grown at their end.
         let grown = |known: &&Range| {
             known.start == block.start && known.start < known.end && known.end <= block.end
@@ -294,7 +299,7 @@ impl SentSegments {
         }
     }
 
-    fn sack_new_block(&mut self, block: Range, seen: &mut impl FnMut(&SentSegment)) {
+    fn sack_new_block(&mut self, block: Range, seen: &mut impl FnMut(u64, &SentSegment)) {
         let inside = |known: &&Range| {
             known.start < known.end && block.start <= known.start && known.end <= block.end
         };
@@ -309,13 +314,13 @@ impl SentSegments {
     }
 
     #[inline]
-    fn sack_range(&mut self, range: Range, seen: &mut impl FnMut(&SentSegment)) {
+    fn sack_range(&mut self, range: Range, seen: &mut impl FnMut(u64, &SentSegment)) {
         if range.start < range.end {
             self.sack_segments(range, seen);
         }
     }
 
-    fn sack_segments(&mut self, range: Range, seen: &mut impl FnMut(&SentSegment)) {
+    fn sack_segments(&mut self, range: Range, seen: &mut impl FnMut(u64, &SentSegment)) {
         let mut index = self.index_of(range.start);
         while let Some(end) = self.queue.get(index).map(SentSegment::end)
             && end <= range.end
@@ -353,12 +358,12 @@ impl SentSegments {
         self.queue.partition_point(|segment| segment.start < offset)
     }
 
-    fn sack_segment(&mut self, index: usize, seen: &mut impl FnMut(&SentSegment)) {
+    fn sack_segment(&mut self, index: usize, seen: &mut impl FnMut(u64, &SentSegment)) {
         let segment = &mut self.queue[index];
         if segment.is_sacked() {
             return;
         }
-        seen(segment);
+        seen(self.first + index as u64, segment);
         let state = segment.state;
         segment.state = (state & EVER_RETRANSMITTED) | SACKED;
         self.sacked += 1;

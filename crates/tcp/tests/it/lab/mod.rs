@@ -312,6 +312,12 @@ impl Lab {
     }
 
     /// Pure acknowledgments of `side`: time and acknowledged offset.
+    /// When `side` sent data segments, retransmissions included.
+    pub(crate) fn data_times(&self, side: Side) -> Vec<Duration> {
+        let data = self.trace.from(side).filter(|entry| entry.segment.len > 0);
+        data.map(|entry| entry.at.since(self.opened_at)).collect()
+    }
+
     pub(crate) fn acks(&self, side: Side) -> Vec<(Duration, u64)> {
         let acks = self.trace.from(side).filter(|entry| matches!(entry.pick.kind, Kind::Ack(_)));
         acks.map(|entry| (entry.at.since(self.opened_at), entry.segment.ack)).collect()

@@ -15,6 +15,7 @@ extern crate alloc;
 mod buffers;
 mod link;
 mod pause;
+pub mod queue;
 mod schedule;
 mod sizes;
 pub mod stepped;

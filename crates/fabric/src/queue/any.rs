@@ -12,7 +12,7 @@ use super::{
     FqCoDel, FqCoDelConfig, Item, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued, Red,
     RedConfig, Shaper,
 };
-use crate::{Chance, Link};
+use crate::{BufferConfig, Chance, Link};
 
 /// The queue discipline of a port and its parameters, as written in plans.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -58,6 +58,27 @@ impl QueueConfig {
             Self::Shaper(config) | Self::Policer(config) => config.check(),
         }
     }
+}
+
+/// Checks the discipline of a switch's port, and that the buffer of the switch leaves decisions to a
+/// discipline. `marks`: the switch marks frames by a threshold of its own.
+///
+/// # Errors
+///
+/// Names the invalid parameter, or says why the switch cannot have a discipline.
+pub fn check_at_switch(
+    queue: &QueueConfig,
+    buffer: &BufferConfig,
+    marks: bool,
+) -> Result<(), String> {
+    queue.check()?;
+    if !matches!(buffer, BufferConfig::OutputQueued(_)) {
+        return Err("only ports of a switch with an output-queued buffer can have one".into());
+    }
+    if marks {
+        return Err("the switch marks frames by its ecn_threshold_bytes: give only one".into());
+    }
+    Ok(())
 }
 
 /// Checks that a parameter is above 0.

@@ -32,7 +32,7 @@ impl Counted {
     }
 }
 
-/// What became of the frames of one class at a port.
+/// Counters of the frames of one class at a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClassStatistics {
     /// The code point of these frames (RFC 2474, 3).
@@ -82,7 +82,7 @@ impl ClassStatistics {
     }
 }
 
-/// What a discipline reports of its frames: drops and marks. The driver collects the dropped frames
+/// The drops and marks that a discipline reports. The driver collects the dropped frames
 /// with [`Self::pop_dropped`].
 #[derive(Clone, Debug, Default)]
 pub struct Fates<F> {
@@ -97,7 +97,7 @@ impl<F: Queued> Fates<F> {
         Self { classes: Vec::new(), dropped: Vec::new() }
     }
 
-    /// What was counted so far. A class is listed from its first frame on.
+    /// The counters so far, by class. A class is listed from its first frame on.
     #[must_use]
     pub fn classes(&self) -> &[ClassStatistics] {
         &self.classes
@@ -122,8 +122,13 @@ impl<F: Queued> Fates<F> {
 
     /// Drops a frame because of an arrival.
     pub fn drop_at_arrival(&mut self, item: &Item<F>) {
-        self.class(item.frame.dscp()).dropped_at_arrival.count(item.bytes);
+        self.count_drop_at_arrival(item);
         self.dropped.push(item.frame);
+    }
+
+    /// As [`Self::drop_at_arrival`], for a frame that the driver drops itself.
+    pub(super) fn count_drop_at_arrival(&mut self, item: &Item<F>) {
+        self.class(item.frame.dscp()).dropped_at_arrival.count(item.bytes);
     }
 
     /// Drops a frame that was taken out of the queue.

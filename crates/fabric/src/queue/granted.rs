@@ -31,6 +31,17 @@ pub struct Granted<F> {
     pub departs: Time,
 }
 
+/// The fate of a frame that arrives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Offered<F> {
+    /// The buffer has no room for it.
+    NoRoom,
+    /// The discipline has it, or has dropped it.
+    Held,
+    /// It leaves at once, because the port is idle.
+    Leaves(Granted<F>),
+}
+
 impl<F: Queued> GrantedPort<F> {
     /// A port that sends onto `link`, with a buffer of `room_bytes`.
     #[must_use]
@@ -45,32 +56,26 @@ impl<F: Queued> GrantedPort<F> {
         }
     }
 
-    /// Takes in a frame that has arrived, or drops it. Returns the frame that leaves at once because
-    /// the port is idle.
-    pub fn offer(
-        &mut self,
-        arrival: &Arrival,
-        frame: F,
-        chance: &mut impl Chance,
-    ) -> Option<Granted<F>> {
+    /// Takes in a frame that has arrived.
+    pub fn offer(&mut self, arrival: &Arrival, frame: F, chance: &mut impl Chance) -> Offered<F> {
         let &Arrival { now, ready, frame_bytes: bytes, .. } = arrival;
         let item = Item { frame, bytes, at: now, ready };
         let occupied = self.queue_bytes(now) + u64::from(bytes);
         if occupied > self.room_bytes {
             self.queue.refuse(&item);
-            return None;
+            return Offered::NoRoom;
         }
         self.queue.enqueue(item, chance);
         self.queue_bytes_max = self.queue_bytes_max.max(self.queue_bytes(now));
-        if self.next_grant() <= now { self.grant(now, chance) } else { None }
+        let granted = if self.next_grant() <= now { self.grant(now, chance) } else { None };
+        granted.map_or(Offered::Held, Offered::Leaves)
     }
 
-    /// When the port next chooses a frame; [`Time::NEVER`] if none waits. It can be in the past.
+    /// When the port next chooses a frame; [`Time::NEVER`] if none waits.
     #[must_use]
     #[inline]
     pub fn next_grant(&self) -> Time {
-        let next = self.queue.next();
-        if next == Time::NEVER { next } else { next.max(self.free_at) }
+        self.queue.next(self.free_at)
     }
 
     /// Makes the choice that is due at `now`. None: a shaper holds the frames back, or the

@@ -28,7 +28,7 @@ mod red;
 mod shaper;
 mod sojourns;
 
-pub use any::{AnyQueue, QueueConfig};
+pub use any::{AnyQueue, QueueConfig, check_at_switch};
 pub use bucket::BucketConfig;
 pub use classes::{Band, DrrClass};
 pub use codel::{CoDel, CoDelConfig};
@@ -36,7 +36,7 @@ pub use drr::{Drr, DrrConfig};
 pub use fates::{ClassStatistics, Counted, Fates};
 pub use fifo::{Fifo, FifoConfig};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
-pub use granted::{Granted, GrantedPort};
+pub use granted::{Granted, GrantedPort, Offered};
 pub use pie::{Pie, PieConfig};
 pub use policer::Policer;
 pub use port::PortQueue;
@@ -72,7 +72,7 @@ pub struct Item<F> {
     pub ready: Time,
 }
 
-/// What waits in a queue.
+/// The frames that wait in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// Bytes of the frames.

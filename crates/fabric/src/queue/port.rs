@@ -11,25 +11,28 @@ use crate::{Chance, Link, PortCounters};
 pub struct PortQueue<F> {
     queue: AnyQueue<F>,
     fates: Fates<F>,
+    /// Time of the last arrival: no frame is taken out before it.
+    last_arrival: Time,
 }
 
 impl<F: Queued> PortQueue<F> {
     /// An empty queue before `link`.
     #[must_use]
     pub fn new(config: &QueueConfig, link: &Link) -> Self {
-        Self { queue: AnyQueue::new(config, link), fates: Fates::new() }
+        Self { queue: AnyQueue::new(config, link), fates: Fates::new(), last_arrival: Time::ZERO }
     }
 
     /// Gives the discipline a frame for which the buffer has room.
     pub fn enqueue(&mut self, item: Item<F>, chance: &mut impl Chance) {
+        self.last_arrival = item.at;
         self.fates.offer(&item.frame, item.bytes);
         self.queue.enqueue(item, chance, &mut self.fates);
     }
 
-    /// Drops an arriving frame for which the buffer has no room.
+    /// Counts an arriving frame that is dropped because the buffer has no room for it.
     pub fn refuse(&mut self, item: &Item<F>) {
         self.fates.offer(&item.frame, item.bytes);
-        self.fates.drop_at_arrival(item);
+        self.fates.count_drop_at_arrival(item);
     }
 
     /// As [`Discipline::dequeue`].
@@ -39,10 +42,13 @@ impl<F: Queued> PortQueue<F> {
         Some(item)
     }
 
-    /// As [`Discipline::next`].
+    /// Earliest time at which a port may take out a frame whose wire is free at `free_at`;
+    /// [`Time::NEVER`] if no frame waits.
     #[must_use]
-    pub fn next(&self) -> Time {
-        self.queue.next()
+    #[inline]
+    pub fn next(&self, free_at: Time) -> Time {
+        // The maximum with `NEVER` is `NEVER`.
+        self.queue.next().max(free_at).max(self.last_arrival)
     }
 
     /// The frames that wait.

@@ -153,7 +153,7 @@ fn codel_marks_instead_of_dropping() {
 fn codel_drops_nothing_while_a_frame_at_most_waits() {
     let mut bench = Bench::new(codel());
     for step in 0..100 {
-        // Each frame waits for 20 ms, which is above the target, but alone.
+        // Each frame waits for 20 ms, which is above the target, but no other frame waits.
         bench.put_plain(ms(f64::from(step) * 20.0), step..step + 1);
         bench.take(ms(f64::from(step + 1) * 20.0));
     }

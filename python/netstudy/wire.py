@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 from pydantic import Field
 
 from netstudy.buffers import Buffer
+from netstudy.queues import CodePoint, Queue
 from netstudy.wire_model import UINT32_MAX, Said, Wire
 
 PLAN_SCHEMA: Final = "netstudy/plan/2"
@@ -360,6 +361,9 @@ class Group(Wire):
     """Simulated buses; None: buses never limit the host."""
     disk: Disk | None = None
     """A simulated disk; None: there is none."""
+    dscp: CodePoint | None = Field(default=None, exclude_if=lambda dscp: dscp is None)
+    """Differentiated services code point of the packets that the hosts send, by which queue
+    disciplines tell classes apart; None: 0."""
 
 
 class Switch(Wire):
@@ -448,6 +452,10 @@ class Port(Wire):
     """Rate at which this end sends."""
     nic: Nic | None = None
     """The interface, if it differs from the group's; None at a switch."""
+    queue: Queue | None = Field(default=None, exclude_if=lambda queue: queue is None)
+    """The discipline of the frames that wait to be sent from this end. None: they leave in the
+    order in which they came, a switch has room for them as its buffer says, and an interface for
+    `transmit_queue_frames`."""
 
 
 class Link(Wire):
@@ -1474,6 +1482,39 @@ class TimeAccount(Wire):
         return zip(*columns, strict=True)
 
 
+class QueueStatistics(Wire):
+    """Counters of a queue discipline for the frames of one class, over the measuring phase."""
+
+    node: str
+    """The host or the switch."""
+    port: str
+    """The interface or the port whose discipline it is."""
+    dscp: CodePoint
+    """The class: the code point of the frames (RFC 2474, 3)."""
+    frames_offered: int
+    """Frames that arrived for the port."""
+    bytes_offered: int
+    """Check sequences included, as in all numbers of bytes here."""
+    frames_sent: int
+    """Frames that left the queue for the wire."""
+    bytes_sent: int
+    frames_dropped_at_arrival: int
+    """Frames dropped when a frame arrived: for lack of room, or by the rule of the discipline."""
+    bytes_dropped_at_arrival: int
+    frames_dropped_at_departure: int
+    """Frames dropped when they were taken out of the queue."""
+    bytes_dropped_at_departure: int
+    frames_marked: int
+    """Frames that got a congestion mark."""
+    sojourn_sum_ns: int
+    """Sum of the times that the sent frames were in the queue."""
+    sojourn_ns: tuple[int, ...]
+    """A histogram of these times: the highest time of each bucket that is not empty, ascending. A
+    bucket is at most 1/128 of its values wide."""
+    frames: tuple[int, ...]
+    """Number of frames in each bucket."""
+
+
 class Samples(Wire):
     """Samples of the measuring phase: tables with one column per quantity."""
 
@@ -1487,6 +1528,8 @@ class Samples(Wire):
     statistics: StatisticsSamples | None = None
     time: tuple[TimeAccount, ...] = ()
     """Where the time of units of work went. Empty: the run was not traced."""
+    queue: tuple[QueueStatistics, ...] = Field(default=(), exclude_if=lambda queue: not queue)
+    """One entry per class of each queue discipline. Empty: no port and no interface has one."""
 
 
 SAMPLE_TABLES: Final[dict[str, tuple[str, ...]]] = {

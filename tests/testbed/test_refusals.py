@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from netstudy import wire
+from netstudy import queues, wire
 from netstudy.testbed.netns.layout import Switching
 from netstudy.testbed.netns.unsupported import notes, unsupported
 from tests.testbed.carried_out import a_run, counts, roles
@@ -71,6 +71,42 @@ def test_a_zone_with_another_quota_than_its_host_is_refused() -> None:
         f"Zone server.{name} has another cpu_quota than its host server, whose quota is for the "
         "processes of both."
         for name in ("a", "b")
+    ]
+
+
+def _queued(graph: wire.Network, end: str) -> wire.Plan:
+    """A run over the network, in which this end of the first link (`a`, `b`) has a discipline."""
+    first, *others = graph.links
+    port = getattr(first, end).model_copy(update={"queue": queues.FqCoDel()})
+    links = (first.model_copy(update={end: port}), *others)
+    run = a_run(
+        graph.model_copy(update={"links": links}),
+        wire.Transfer(roles=roles("client", "server"), size_bytes=1),
+        counts(1),
+    )
+    return wire.Plan(study="by hand", seed=1, runs=(run,))
+
+
+def test_a_discipline_stands_at_a_port_of_the_user_space_switch_and_nowhere_else() -> None:
+    graph = star(1)
+    of_host, of_switch = ("a", "b") if graph.links[0].a.node == "client" else ("b", "a")
+    assert unsupported(_queued(graph, of_switch), "user-space", MODERN) == []
+    assert unsupported(_queued(graph, of_host), "user-space", MODERN) == [
+        "client is a host and has the queues of this kernel: leave fq-codel out at client, or have "
+        "it at the port of the switch."
+    ]
+    refusals = unsupported(_queued(graph, of_switch), "kernel", MODERN)
+    assert "The kernel's bridge has no fq-codel at switch: use --testbed netns." in refusals
+
+
+def test_code_points_are_refused_as_long_as_agents_set_none() -> None:
+    graph = star(1)
+    groups = tuple(one.model_copy(update={"dscp": 46}) for one in graph.groups)
+    graph = graph.model_copy(update={"groups": groups})
+    work = wire.Transfer(roles=roles("client", "server"), size_bytes=1)
+    plan = wire.Plan(study="by hand", seed=1, runs=(a_run(graph, work, counts(1)),))
+    assert unsupported(plan, "user-space", MODERN) == [
+        f"Agents set no code point yet: leave dscp out at {group.name}." for group in groups
     ]
 
 

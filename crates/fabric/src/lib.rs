@@ -3,7 +3,8 @@
 //!
 //! A FIFO that sends at a fixed rate needs no event per frame: the time at which a frame leaves is
 //! known when it enters, `max(ready, free) + serialization time`. Only a switch whose egress ports
-//! choose among several queues needs an event for each choice. Links with PAUSE have no closed
+//! choose among several queues, or have a queue discipline ([`queue`]), needs an event for each
+//! choice. Links with PAUSE have no closed
 //! form: for such links, and for a real clock, [`stepped`] drives the same buffer architectures
 //! event by event.
 //!
@@ -15,6 +16,7 @@ extern crate alloc;
 mod buffers;
 mod link;
 mod pause;
+pub mod queue;
 mod schedule;
 mod sizes;
 pub mod stepped;

@@ -9,6 +9,7 @@ mod brokerage_plan;
 mod host;
 mod latencies;
 mod plan;
+mod queue_statistics;
 mod record;
 mod secret;
 mod snmp_plan;
@@ -34,6 +35,7 @@ pub use host::{
 };
 pub use latencies::{Answers, Latencies};
 pub use netstudy_fabric::BufferConfig as Buffer;
+pub use netstudy_fabric::queue::QueueConfig as Queue;
 pub use netstudy_fabric::switch::{IngressQueuedConfig, OutputQueuedConfig, SharedMemoryConfig};
 pub use plan::{
     CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group, Host,
@@ -41,6 +43,7 @@ pub use plan::{
     Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run,
     SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until, Workload, Zone,
 };
+pub use queue_statistics::QueueStatistics;
 pub use record::{
     Check, ClockBounds, ConnectionSamples, Edge, IterationSamples, Latency, Mode, Modelled,
     PhaseTimes, Readings, Reconciliation, Record, RecordNode, RecordSchema, RequestHistogram,

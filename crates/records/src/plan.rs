@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Authentication, Buffer, Cipher, Transactions, spans};
+use crate::{Authentication, Buffer, Cipher, Queue, Transactions, spans};
 
 /// The schema that this engine reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +107,10 @@ pub struct Group {
     /// A simulated disk; none: the host has none.
     #[serde(default)]
     pub disk: Option<crate::Disk>,
+    /// The differentiated services code point of the packets that these hosts send (RFC 2474, 3),
+    /// by which queue disciplines tell classes apart; none: 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dscp: Option<u8>,
 }
 
 /// The path of packets between two endpoints of the same host.
@@ -432,6 +436,11 @@ pub struct Port {
     /// Settings of this interface; none: those of the host's group. Always none at a switch.
     #[serde(default)]
     pub nic: Option<Nic>,
+    /// The discipline of the frames that wait to be sent from this end. None: they leave in the
+    /// order in which they came, a switch has room for them as its buffer says, and an interface for
+    /// [`Nic::transmit_queue_frames`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
 }
 
 /// The traffic of a run. Roles are bound to hosts and zones by name; `host@interface` selects an

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    InstrumentKind, PhaseKind, StatisticsSamples, TimeAccount, TransactionErrors,
+    InstrumentKind, PhaseKind, QueueStatistics, StatisticsSamples, TimeAccount, TransactionErrors,
     TransactionSamples, Treatment,
 };
 
@@ -202,6 +202,9 @@ pub struct Samples {
     /// Where the time of units of work went. Empty: the run was not traced.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub time: Vec<TimeAccount>,
+    /// One entry per class of each queue discipline. Empty: no port and no interface has one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub queue: Vec<QueueStatistics>,
 }
 
 /// One value per iteration of the measuring phase.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Buffer, Forwarding, Secret, spans};
+use crate::{Buffer, Forwarding, Queue, QueueStatistics, Secret, spans};
 
 /// The schema of [`SwitchPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,7 +88,7 @@ pub struct Management {
 }
 
 /// A full-duplex link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchLink {
     /// One end.
@@ -103,7 +103,7 @@ pub struct SwitchLink {
 }
 
 /// An end of a link.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SwitchLinkEnd {
     /// A switch of the plan by name, or a host.
@@ -114,6 +114,10 @@ pub struct SwitchLinkEnd {
     pub rate_bps: u64,
     /// How the switch process reaches the host; none if this end is at a switch.
     pub host: Option<SwitchHost>,
+    /// The discipline of the frames that wait to be sent from this end, which must be at a switch.
+    /// None: they leave in the order in which they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue: Option<Queue>,
 }
 
 /// How the switch process reaches a host.
@@ -163,16 +167,20 @@ pub enum SwitchRecord {
         at_ns: u64,
         /// Counters of each port since the switch was ready, by switch and port.
         counters: BTreeMap<String, BTreeMap<String, SwitchPortCounters>>,
+        /// Counters of each queue discipline since the switch was ready, by class. Empty: no port
+        /// has one.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        queues: Vec<QueueStatistics>,
         /// How long it took to read the counters. Meanwhile no frame was forwarded.
         cost_ns: u64,
         /// Full text of the /proc files that were read with the counters.
         raw: BTreeMap<String, String>,
     },
-    /// Frames that a switch dropped because its buffer was full.
+    /// Frames that a switch dropped because its buffer was full, or by a queue discipline.
     Drops {
         /// The switch.
         switch: String,
-        /// When each frame arrived.
+        /// When each frame was dropped.
         at_ns: Vec<u64>,
         /// The number of each frame's egress port.
         egress: Vec<u32>,
@@ -207,11 +215,12 @@ pub struct SwitchPortCounters {
     pub frames_received: u64,
     /// Bytes of these frames, check sequences included.
     pub bytes_received: u64,
-    /// Frames for this port that the switch admitted to its buffer.
+    /// Frames for this port that the switch admitted to its buffer. At a port with a queue
+    /// discipline: frames that have left the queue.
     pub frames_forwarded: u64,
     /// Bytes of these frames, check sequences included.
     pub bytes_forwarded: u64,
-    /// Frames for this port dropped because the buffer was full.
+    /// Frames for this port dropped because the buffer was full, or by its queue discipline.
     pub frames_dropped: u64,
     /// Bytes of the dropped frames.
     pub bytes_dropped: u64,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use netstudy_fabric::queue::ClassStatistics;
 use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_records as records;
 use netstudy_records::{
     Answers, Check, ConnectionSamples, Edge, Latencies, Latency, Mode, Node, PhaseKind, PhaseTimes,
-    Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
+    QueueStatistics, Readings, RecordNode, RequestHistogram, RunRecord, Samples, Series, Status,
 };
 use netstudy_tcp::{Counters, Standing};
 
@@ -122,10 +123,35 @@ pub(crate) fn samples(
         request: requests
             .filter_map(|(&(of, hosts), found)| of_requests(wiring, of, hosts, found))
             .collect(),
+        queue: queues(wiring, outcome),
         ..Samples::default()
     };
     workloads::of(run).add_samples(&outcome.samples, &mut samples);
     samples
+}
+
+/// Counters of the queue disciplines over the measuring phase, in the order of links and classes.
+fn queues(wiring: &Wiring, outcome: &Outcome) -> Vec<QueueStatistics> {
+    let topology = &wiring.topology;
+    let ends = (0..topology.cables().len()).flat_map(|cable| [(cable, 0), (cable, 1)]);
+    let mut found = Vec::new();
+    for (cable, end) in ends {
+        let at = CableEnd { cable, end }.number();
+        let port = &topology.cables()[cable].ends[end];
+        let node = &topology.nodes()[port.node].name;
+        let classes = |counted: &Snapshot| counted.queues.get(&at).cloned().unwrap_or_default();
+        let base = classes(outcome.base());
+        let mut grown: Vec<_> = classes(outcome.end())
+            .iter()
+            .map(|class| match base.iter().find(|before| before.dscp == class.dscp) {
+                Some(before) => class.since(before),
+                None => ClassStatistics::clone(class),
+            })
+            .collect();
+        grown.sort_unstable_by_key(|class| class.dscp);
+        found.extend(grown.iter().map(|class| QueueStatistics::new(node, &port.name, class)));
+    }
+    found
 }
 
 /// The latencies of requests from one host to another; none if no request was due.

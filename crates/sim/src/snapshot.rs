@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use netstudy_fabric::queue::ClassStatistics;
 use netstudy_fabric::{FrameSizes, PauseCounters, PortCounters};
 use netstudy_tcp::{Counters, SenderTimes, Standing};
 use netstudy_units::Duration;
@@ -25,6 +26,9 @@ pub(crate) struct Snapshot {
     pub(crate) inside: BTreeMap<usize, Carried>,
     /// For each host with stations, by its node: the work that they have done.
     pub(crate) stations: BTreeMap<usize, StationCounters>,
+    /// For each link end whose port or interface has a queue discipline, by number: the counters of
+    /// the discipline by class.
+    pub(crate) queues: BTreeMap<usize, Vec<ClassStatistics>>,
 }
 
 impl Snapshot {

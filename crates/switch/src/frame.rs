@@ -1,7 +1,8 @@
-//! The parts of a frame that a switch reads and writes: its size on the wire, and the ECN field of its
-//! IP header.
+//! The parts of a frame that a switch reads and writes: its size on the wire, the ECN field and the code
+//! point of its IP header, and what tells its flow.
 
 use netstudy_fabric::ethernet;
+use netstudy_fabric::queue::Queued;
 use netstudy_fabric::stepped::Mark;
 use netstudy_units::headers;
 
@@ -37,12 +38,64 @@ pub(crate) struct Frame {
     pub(crate) subject_to_marks: bool,
     /// Whether the frame will be marked when it is sent.
     pub(crate) marked: bool,
+    /// The flow and the class of the frame, for queue disciplines.
+    pub(crate) traffic: Traffic,
 }
+
+/// The flow and the class of a frame, by which queue disciplines tell frames apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Traffic {
+    /// A hash of addresses, protocol and ports.
+    flow: u32,
+    /// Differentiated services code point.
+    dscp: u8,
+}
+
+impl Traffic {
+    /// Of a frame as a packet socket returns it. Frames other than IP belong to flow 0 and class 0.
+    pub(crate) fn of(frame: &[u8]) -> Self {
+        let (addresses, end, protocol) = match ecn_bits(frame) {
+            Some(IPV4_ECN) => {
+                let header_bytes = 4 * usize::from(frame[HEADER_BYTES] & 0xf);
+                // The lowest 13 bits are the offset of the fragment (RFC 791, 3.1).
+                let is_first = u16::from_be_bytes([frame[20], frame[21]]) << 3 == 0;
+                let end = if is_first { HEADER_BYTES + header_bytes } else { frame.len() };
+                (&frame[HEADER_BYTES + 12..IPV4_BYTES], end, frame[HEADER_BYTES + 9])
+            }
+            Some(_) => (&frame[HEADER_BYTES + 8..IPV6_BYTES], IPV6_BYTES, frame[HEADER_BYTES + 6]),
+            None => return Self::default(),
+        };
+        // The ports of TCP and UDP. Fragments behind the first one have none.
+        let has_ports = matches!(protocol, TCP | UDP);
+        let ports = frame.get(end..end + 4).filter(|_| has_ports).unwrap_or_default();
+        let fields = addresses.iter().chain(ports).chain([&protocol]);
+        // FNV-1a.
+        let flow = fields.fold(0x811c_9dc5_u32, |hash, &byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+        let class = u16::from_be_bytes([frame[HEADER_BYTES], frame[HEADER_BYTES + 1]]);
+        let class = if addresses.len() == 8 { class } else { class >> 4 };
+        Self { flow, dscp: (class as u8) >> 2 }
+    }
+}
+
+const TCP: u8 = 6;
+const UDP: u8 = 17;
 
 impl Mark for Frame {
     fn mark(&mut self) -> bool {
         self.marked = self.subject_to_marks;
         self.marked
+    }
+}
+
+impl Queued for Frame {
+    fn flow(&self) -> u32 {
+        self.traffic.flow
+    }
+
+    fn dscp(&self) -> u8 {
+        self.traffic.dscp
     }
 }
 
@@ -164,6 +217,42 @@ mod tests {
         }
         let mut frame = Frame::default();
         assert!(!frame.mark() && !frame.marked);
+    }
+
+    /// A frame of TCP over IPv4 with this second byte and this source port.
+    fn tcp(second: u8, port: u16) -> Vec<u8> {
+        let mut frame = ipv4(second, 7);
+        frame.extend(port.to_be_bytes());
+        frame.extend([0, 80]);
+        frame
+    }
+
+    #[test]
+    fn frames_of_a_flow_have_one_hash_and_those_of_others_have_others() {
+        let flow = |frame: &[u8]| Traffic::of(frame).flow;
+        assert_eq!(flow(&tcp(0, 5000)), flow(&tcp(0xb9, 5000)), "the class is none of it");
+        assert_ne!(flow(&tcp(0, 5000)), flow(&tcp(0, 5001)));
+        let mut elsewhere = tcp(0, 5000);
+        elsewhere[HEADER_BYTES + 19] += 1;
+        assert_ne!(flow(&tcp(0, 5000)), flow(&elsewhere));
+        // A fragment behind the first one has data where the ports would be.
+        let fragment = |port| {
+            let mut frame = tcp(0, port);
+            frame[HEADER_BYTES + 7] = 1;
+            flow(&frame)
+        };
+        assert_eq!(fragment(1), fragment(2));
+    }
+
+    #[test]
+    fn the_code_point_is_the_class_without_the_ecn_field() {
+        // Expedited forwarding is 46; with ECT(0) the byte is 46 * 4 + 2.
+        assert_eq!(Traffic::of(&tcp(0xba, 1)).dscp, 46);
+        let mut ipv6 = vec![0; IPV6_BYTES];
+        ipv6[12..14].copy_from_slice(&IPV6);
+        ipv6[HEADER_BYTES..HEADER_BYTES + 2].copy_from_slice(&[0x6b, 0xaf]);
+        assert_eq!(Traffic::of(&ipv6).dscp, 46);
+        assert_eq!(Traffic::of(&[0; 60]), Traffic::default());
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use netstudy_fabric::queue::check_at_switch;
 use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Topology, TopologyError,
 };
 use netstudy_fabric::{CUT_THROUGH_BYTES, Link, ethernet};
-use netstudy_records::{Forwarding, SwitchElement, SwitchLinkEnd, SwitchPlan};
+use netstudy_records::{Forwarding, Queue, SwitchElement, SwitchLink, SwitchLinkEnd, SwitchPlan};
 use netstudy_snmp::Agent;
 use netstudy_units::{Duration, Rate};
 
@@ -35,6 +36,7 @@ pub(crate) struct Checked {
     /// first bit of an arriving frame until the switch decides whether to admit the frame. The
     /// decision needs only the start of the frame.
     judges_after: Vec<Option<Duration>>,
+    has_queues: bool,
 }
 
 /// The end of a link at a host.
@@ -69,6 +71,17 @@ impl Checked {
     pub(crate) fn links(&self, switch: usize) -> Vec<Link> {
         let ports = &self.topology.switches()[switch].ports;
         ports.iter().map(|&at| self.topology.link(at)).collect()
+    }
+
+    /// The ports of a switch that have a queue discipline, by number.
+    pub(crate) fn queues(&self, switch: usize) -> impl Iterator<Item = (u32, &Queue)> {
+        let ports = (0..).zip(&self.topology.switches()[switch].ports);
+        ports.filter_map(|(port, &at)| Some((port, self.described(at).queue.as_ref()?)))
+    }
+
+    /// Whether any port has a queue discipline.
+    pub(crate) const fn has_queues(&self) -> bool {
+        self.has_queues
     }
 
     /// See [`Self::judges_after`].
@@ -128,7 +141,9 @@ fn check(plan: SwitchPlan) -> Result<Checked, String> {
     let management = managements(&plan, &macs)?;
     let judges_after = judges_after(&plan, &topology);
     let addresses = Addresses::new(macs);
-    Ok(Checked { plan, topology, hosts, addresses, management, judges_after })
+    let has_queue = |link: &SwitchLink| link.a.queue.is_some() || link.b.queue.is_some();
+    let has_queues = plan.links.iter().any(has_queue);
+    Ok(Checked { plan, topology, hosts, addresses, management, judges_after, has_queues })
 }
 
 fn check_switches(switches: &[SwitchElement]) -> Result<(), String> {
@@ -159,12 +174,21 @@ fn check_end(plan: &SwitchPlan, end: &SwitchLinkEnd) -> Result<(), String> {
     if end.rate_bps == 0 {
         return Err("rate_bps: it is 0; it must be above 0".to_owned());
     }
-    let is_switch = plan.switches.iter().any(|switch| switch.name == end.node);
-    match (is_switch, &end.host) {
-        (true, None) | (false, Some(_)) => Ok(()),
+    let switch = plan.switches.iter().find(|switch| switch.name == end.node);
+    match (switch.is_some(), &end.host) {
+        (true, None) | (false, Some(_)) => check_queue(switch, end),
         (true, Some(_)) => Err(format!("host: {:?} is a switch", end.node)),
         (false, None) => Err(format!("node: there is no switch {:?}", end.node)),
     }
+}
+
+fn check_queue(switch: Option<&SwitchElement>, end: &SwitchLinkEnd) -> Result<(), String> {
+    let Some(queue) = &end.queue else { return Ok(()) };
+    let Some(switch) = switch else {
+        return Err(format!("queue: {:?} is a host, whose kernel has its own", end.node));
+    };
+    check_at_switch(queue, &switch.buffer, switch.ecn_threshold_bytes.is_some())
+        .map_err(|why| format!("queue: {why}"))
 }
 
 fn check_sampled(plan: &SwitchPlan) -> Result<(), String> {
@@ -294,6 +318,7 @@ fn judges_after(plan: &SwitchPlan, topology: &Topology) -> Vec<Option<Duration>>
 
 #[cfg(test)]
 mod tests {
+    use netstudy_fabric::queue::FifoConfig;
     use netstudy_records::Buffer;
 
     use super::*;
@@ -344,6 +369,12 @@ mod tests {
         assert!(rate.starts_with("links[2].b.rate_bps: "), "{rate}");
         let node = complaint(|plan| plan.links[2].b.node = "middle".to_owned());
         assert_eq!(node, "links[2].b.node: there is no switch \"middle\"");
+        let queue =
+            complaint(|plan| plan.links[2].a.queue = Some(Queue::Fifo(FifoConfig::default())));
+        assert!(queue.starts_with("links[2].a.queue: only ports of a switch with an"), "{queue}");
+        let host =
+            complaint(|plan| plan.links[0].a.queue = Some(Queue::Fifo(FifoConfig::default())));
+        assert!(host.starts_with("links[0].a.queue: \"client\" is a host"), "{host}");
         let doubled = complaint(|plan| plan.links[1].a.host = plan.links[0].a.host.clone());
         assert_eq!(doubled, "links[1].a.host.interface: \"p0\" is already used by an earlier end");
         let port = complaint(|plan| plan.links[2].a.port = "p1".to_owned());

@@ -13,7 +13,7 @@ use netstudy_fabric::{
 };
 use netstudy_random::Stream;
 use netstudy_records::{
-    Command, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
+    Command, QueueStatistics, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
 };
 use netstudy_snmp::{Direction, PortView, View};
 use netstudy_units::{Duration, Time};
@@ -24,7 +24,7 @@ use nix::unistd::Pid;
 use crate::addresses::{self, Mac};
 use crate::clock::{self, Clock, RealtimeOffset};
 use crate::control::Control;
-use crate::frame::{self, Frame};
+use crate::frame::{self, Frame, Traffic};
 use crate::lateness::Lateness;
 use crate::losses::{self, Losses, Lost};
 use crate::outbox::Outbox;
@@ -123,7 +123,11 @@ fn fabric(checked: &Checked, switch: usize) -> Stepped<Frame, AnyArchitecture<Fr
         reserved_bytes: &|port| checked.reserved_bytes(switch, port),
     };
     let architecture = AnyArchitecture::from_config(&description.buffer, &setup);
-    Stepped::new(&links, architecture, PausePolicy::default())
+    let mut stepped = Stepped::new(&links, architecture, PausePolicy::default());
+    for (port, queue) in checked.queues(switch) {
+        stepped.set_queue(port, queue);
+    }
+    stepped
 }
 
 struct Switches<'a> {
@@ -360,7 +364,13 @@ impl<'a> Switches<'a> {
         };
         let now = self.clock.now();
         let sent = stamp.map_or(now, |stamp| self.clock.received(stamp, offset).min(now));
-        let frame = Frame { slot, bytes: bytes as u32, to, subject_to_marks, marked: false };
+        let traffic = if self.checked.has_queues() {
+            Traffic::of(&self.pool.get(slot)[..bytes])
+        } else {
+            Traffic::default()
+        };
+        let bytes = bytes as u32;
+        let frame = Frame { slot, bytes, to, subject_to_marks, marked: false, traffic };
         let (begins, ends) = self.crosses(host, sent, frame.bytes);
         self.send_over(from, begins, ends, frame);
     }
@@ -440,6 +450,7 @@ impl<'a> Switches<'a> {
             left.bytes += u64::from(frame::wire_bytes(frame.bytes));
             self.send_over(from, departs.saturating_sub(takes), departs, frame);
         }
+        self.forget_dropped(switch);
         self.steps.set(switch, self.fabrics[switch].next_step());
     }
 
@@ -467,11 +478,20 @@ impl<'a> Switches<'a> {
         let latency = Duration::from_ns(self.checked.plan.switches[switch].latency_ns);
         let arrival =
             Arrival { now: self.now, ready: self.now + latency, ingress, egress, frame_bytes };
-        if !self.fabrics[switch].offer(&arrival, frame) {
+        if !self.fabrics[switch].offer(&arrival, frame, &mut self.arbitration[switch]) {
             self.drops[switch].push((self.now, egress));
             self.pool.give_back(frame.slot);
         }
+        self.forget_dropped(switch);
         self.steps.set(switch, self.fabrics[switch].next_step());
+    }
+
+    /// Gives back the buffers of the frames that queue disciplines have dropped.
+    fn forget_dropped(&mut self, switch: usize) {
+        while let Some((egress, frame)) = self.fabrics[switch].pop_dropped() {
+            self.drops[switch].push((self.now, egress));
+            self.pool.give_back(frame.slot);
+        }
     }
 
     /// Handles a frame for the switch itself that arrived at `end`. The answer is queued for the
@@ -493,7 +513,8 @@ impl<'a> Switches<'a> {
         let (Some(to), Some(egress)) = (to, egress) else { return };
         let Some(slot) = self.pool.put(&answer) else { return };
         let bytes = answer.len() as u32;
-        let frame = Frame { slot, bytes, to, subject_to_marks: false, marked: false };
+        let traffic = Traffic::of(&answer);
+        let frame = Frame { slot, bytes, to, subject_to_marks: false, marked: false, traffic };
         let by = checked.topology.switches()[switch].ports[egress as usize];
         self.left[by.number()].originated += 1;
         self.admit(switch, egress, egress, frame);
@@ -592,6 +613,7 @@ impl<'a> Switches<'a> {
             name,
             at_ns: self.clock.monotonic_ns(at),
             counters,
+            queues: self.queues(),
             cost_ns: self.clock.now().since(at).as_ns(),
             raw,
         })
@@ -607,6 +629,20 @@ impl<'a> Switches<'a> {
             (description.name.clone(), (0..).zip(ports).map(of_port).collect())
         };
         self.checked.plan.switches.iter().enumerate().map(of_switch).collect()
+    }
+
+    /// Counters of the queue disciplines.
+    fn queues(&self) -> Vec<QueueStatistics> {
+        let mut found = Vec::new();
+        for (switch, description) in self.checked.plan.switches.iter().enumerate() {
+            let ports = &self.checked.topology.switches()[switch].ports;
+            for (port, &at) in (0..).zip(ports) {
+                let (node, name) = (&description.name, &self.checked.described(at).port);
+                let classes = self.fabrics[switch].classes(port).iter();
+                found.extend(classes.map(|class| QueueStatistics::new(node, name, class)));
+            }
+        }
+        found
     }
 
     fn port_counters(&self, switch: usize, port: u32) -> SwitchPortCounters {

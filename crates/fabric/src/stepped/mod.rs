@@ -6,6 +6,7 @@
 //! rules, and returns each frame only when it starts to leave.
 
 mod pausing;
+mod queued;
 mod wire;
 
 pub use pausing::{PausePolicy, PausingWire};
@@ -15,8 +16,10 @@ use alloc::vec::Vec;
 
 use netstudy_units::Time;
 
+use crate::queue::{ClassStatistics, QueueConfig, Queued};
 use crate::switch::Arrival;
 use crate::{Chance, Link, PauseCounters, PortCounters, Schedule};
+use queued::QueuedPort;
 
 /// The part of a buffer architecture that computes no times: admission, occupancy, scheduling.
 pub trait Architecture<F> {
@@ -83,7 +86,7 @@ pub struct Pulled<F> {
 }
 
 /// The buffer space that a frame occupies: the frame's ports and its size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Room {
     /// The port through which the frame arrived.
     pub ingress: u32,
@@ -91,6 +94,13 @@ pub struct Room {
     pub egress: u32,
     /// Its size.
     pub frame_bytes: u32,
+}
+
+impl Room {
+    const fn of(arrival: &Arrival) -> Self {
+        let &Arrival { ingress, egress, frame_bytes, .. } = arrival;
+        Self { ingress, egress, frame_bytes }
+    }
 }
 
 /// A frame that can carry a congestion mark.
@@ -120,6 +130,8 @@ pub struct Stepped<F, A> {
     ports: Vec<Port<F>>,
     /// Time of the next step of each port.
     steps: Schedule,
+    /// Frames that queue disciplines have dropped, with their egress ports.
+    dropped: Vec<(u32, F)>,
 }
 
 #[derive(Clone, Debug)]
@@ -129,6 +141,8 @@ struct Port<F> {
     /// occupies.
     leaving: Option<(Time, Room)>,
     counters: PortCounters,
+    /// The discipline of the frames that wait; none: first in, first out.
+    queue: Option<QueuedPort<F>>,
 }
 
 /// What a port does next. Steps that are due at the same time are taken in the order of this list.
@@ -144,7 +158,7 @@ enum Step {
     Start,
 }
 
-impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
+impl<F: Queued, A: Architecture<F>> Stepped<F, A> {
     /// A switch with a port for each of `links`; the thresholds of `pause` apply to the bytes of
     /// buffer occupied by the frames of one ingress port.
     #[must_use]
@@ -153,16 +167,29 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
             wire: PausingWire::new(Wire::new(*link), pause),
             leaving: None,
             counters: PortCounters::default(),
+            queue: None,
         };
         let ports = links.iter().map(port).collect();
         let steps = Schedule::new(links.len());
-        Self { architecture, ports, steps }
+        Self { architecture, ports, steps, dropped: Vec::new() }
     }
 
-    /// Admits or drops a frame that has arrived. Returns whether it was admitted.
-    pub fn offer(&mut self, arrival: &Arrival, frame: F) -> bool {
+    /// Gives a port a queue discipline: it decides on the frames that the architecture admits. The
+    /// architecture must not hold frames itself ([`Admission::Held`]), and the port must not honour
+    /// PAUSE.
+    pub fn set_queue(&mut self, port: u32, config: &QueueConfig) {
+        let port = &mut self.ports[port as usize];
+        port.queue = Some(QueuedPort::new(config, port.wire.wire().link()));
+    }
+
+    /// Admits or drops a frame that has arrived. Returns whether the buffer has room for it. A
+    /// discipline may drop it none the less, or others: see [`Self::pop_dropped`].
+    pub fn offer(&mut self, arrival: &Arrival, frame: F, chance: &mut impl Chance) -> bool {
         let port = &mut self.ports[arrival.egress as usize];
         let admission = self.architecture.admit(arrival, &frame, || port.wire.wire().drained_at());
+        if port.queue.is_some() {
+            return self.offer_to_queue(arrival, frame, admission, chance);
+        }
         let bytes = u64::from(arrival.frame_bytes);
         if admission == Admission::Dropped {
             port.counters.frames_dropped += 1;
@@ -172,16 +199,54 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         port.counters.frames_forwarded += 1;
         port.counters.bytes_forwarded += bytes;
         if let Admission::Queued { marked } = admission {
-            let room = Room {
-                ingress: arrival.ingress,
-                egress: arrival.egress,
-                frame_bytes: arrival.frame_bytes,
-            };
+            let room = Room::of(arrival);
             port.queue(Pulled { frame, ready: arrival.ready, room, marked });
         }
         self.plan(arrival.egress);
         self.note_level(arrival.now, arrival.ingress);
         true
+    }
+
+    /// As [`Self::offer`], at a port with a queue discipline.
+    fn offer_to_queue(
+        &mut self,
+        arrival: &Arrival,
+        frame: F,
+        admission: Admission,
+        chance: &mut impl Chance,
+    ) -> bool {
+        let Some(queue) = &mut self.ports[arrival.egress as usize].queue else { return false };
+        if admission == Admission::Dropped {
+            queue.refuse(arrival, frame);
+            return false;
+        }
+        queue.enqueue(arrival, frame, chance);
+        self.forget_dropped(arrival.now, arrival.egress);
+        let queued = self.architecture.queue_bytes(arrival.egress);
+        if let Some(queue) = &mut self.ports[arrival.egress as usize].queue {
+            queue.note_bytes(queued);
+        }
+        self.plan(arrival.egress);
+        self.note_level(arrival.now, arrival.ingress);
+        true
+    }
+
+    /// A frame that a queue discipline has dropped in the last [`Self::offer`] or [`Self::step`], and
+    /// its egress port. Call this after each of them until there is none.
+    #[inline]
+    pub fn pop_dropped(&mut self) -> Option<(u32, F)> {
+        self.dropped.pop()
+    }
+
+    /// Frees the buffer space of the frames that the discipline of a port has dropped.
+    fn forget_dropped(&mut self, now: Time, egress: u32) {
+        while let Some(queue) = &mut self.ports[egress as usize].queue
+            && let Some((frame, room)) = queue.pop_dropped()
+        {
+            self.architecture.release(&room);
+            self.note_level(now, room.ingress);
+            self.dropped.push((egress, frame));
+        }
     }
 
     /// Handles a PAUSE frame of `quanta` that has arrived at `port`.
@@ -219,10 +284,18 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         departure
     }
 
-    /// Counters of `port`.
+    /// Counters of `port`. At a port with a queue discipline, a frame counts as forwarded when the
+    /// wire takes it.
     #[must_use]
-    pub fn counters(&self, port: u32) -> &PortCounters {
-        &self.ports[port as usize].counters
+    pub fn counters(&self, port: u32) -> PortCounters {
+        let port = &self.ports[port as usize];
+        port.queue.as_ref().map_or(port.counters, QueuedPort::counters)
+    }
+
+    /// The counters of the queue discipline of `port`, by class; none if the port has no discipline.
+    #[must_use]
+    pub fn classes(&self, port: u32) -> &[ClassStatistics] {
+        self.ports[port as usize].queue.as_ref().map_or(&[], QueuedPort::classes)
     }
 
     /// PAUSE counters of `port`.
@@ -234,7 +307,10 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     /// Maximum of [`Self::queue_bytes`] so far.
     #[must_use]
     pub fn queue_bytes_max(&self, egress: u32) -> u64 {
-        self.architecture.queue_bytes_max(egress)
+        match &self.ports[egress as usize].queue {
+            Some(queue) => queue.bytes_max(),
+            None => self.architecture.queue_bytes_max(egress),
+        }
     }
 
     /// Bytes queued for `egress`.
@@ -248,7 +324,10 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
         let port = &self.ports[egress as usize];
         let leave = port.leaving.map_or(Time::NEVER, |(at, _)| at);
         let repeat = port.wire.next_timeout();
-        let pull = self.architecture.next_pull(egress, || port.wire.wire().drained_at());
+        let pull = match &port.queue {
+            Some(queue) => queue.next_pull(port.wire.wire()),
+            None => self.architecture.next_pull(egress, || port.wire.wire().drained_at()),
+        };
         let start = port.wire.next_start();
         let steps = [
             (leave, Step::Leave),
@@ -271,6 +350,14 @@ impl<F: Copy + Mark, A: Architecture<F>> Stepped<F, A> {
     }
 
     fn pull(&mut self, now: Time, egress: u32, chance: &mut impl Chance) {
+        let Port { queue, wire, .. } = &mut self.ports[egress as usize];
+        if let Some(queue) = queue {
+            if let Some(item) = queue.pull(now, chance) {
+                wire.push(item.ready.max(now), item.bytes, item.frame.of_wire());
+            }
+            self.forget_dropped(now, egress);
+            return;
+        }
         let Some(pulled) = self.architecture.pull(now, egress, chance) else { return };
         self.ports[egress as usize].queue(pulled);
         self.note_level(now, pulled.room.ingress);

@@ -1,11 +1,17 @@
 //! Event-driven switches: equal to the closed form while no port pauses, and the effects of PAUSE.
 
+use netstudy_fabric::queue::{
+    BucketConfig, CoDelConfig, DrrClass, DrrConfig, FifoConfig, FqCoDelConfig, Granted,
+    GrantedPort, Offered, PieConfig, QueueConfig, Queued, RedConfig,
+};
 use netstudy_fabric::stepped::{Architecture, Departure, Mark, PausePolicy, Sent, Stepped};
 use netstudy_fabric::switch::{
     Arrival, IngressBuffers, IngressQueued, IngressQueuedConfig, OutputQueued, PacketMemory,
     PortBuffers, SharedMemory, SharedMemoryConfig,
 };
-use netstudy_fabric::{Chance, Link, PauseThresholds, SwitchBuffer, Verdict, pause_time};
+use netstudy_fabric::{
+    Chance, Link, PauseThresholds, PortCounters, SwitchBuffer, Verdict, pause_time,
+};
 use netstudy_units::{Duration, Rate, Time};
 use proptest::prelude::*;
 
@@ -28,6 +34,16 @@ impl Mark for Frame {
     fn mark(&mut self) -> bool {
         self.marked = true;
         true
+    }
+}
+
+impl Queued for Frame {
+    fn flow(&self) -> u32 {
+        (self.number % 5) as u32
+    }
+
+    fn dscp(&self) -> u8 {
+        (self.number % 3) as u8
     }
 }
 
@@ -71,7 +87,7 @@ fn step_by_step(architecture: impl Architecture<Frame>, arrivals: &[Arrival]) ->
     let mut chance = Lcg(7);
     for (number, arrival) in arrivals.iter().enumerate() {
         leave_until(&mut switch, &mut chance, arrival.now, &mut fates);
-        switch.offer(arrival, Frame { number, marked: false });
+        switch.offer(arrival, Frame { number, marked: false }, &mut chance);
     }
     leave_until(&mut switch, &mut chance, END, &mut fates);
     (fates, [0, 1, 2, 3].map(|port| switch.queue_bytes_max(port)))
@@ -166,6 +182,121 @@ proptest! {
     }
 }
 
+/// Fates of the frames at port 0 with a discipline, its longest queue and its counters.
+type AtPort = (Fates, u64, PortCounters);
+
+const BUFFER_BYTES: u64 = 100_000;
+
+fn granting(config: &QueueConfig, arrivals: &[Arrival]) -> AtPort {
+    let mut port = GrantedPort::new(config, &links()[0], BUFFER_BYTES);
+    let (mut fates, mut chance) = (vec![None; arrivals.len()], Lcg(7));
+    for (number, arrival) in arrivals.iter().enumerate() {
+        grant_until(&mut port, &mut chance, arrival.now, &mut fates);
+        let frame = Frame { number, marked: false };
+        if let Offered::Leaves(granted) = port.offer(arrival, frame, &mut chance) {
+            note_granted(&granted, &mut fates);
+        }
+    }
+    grant_until(&mut port, &mut chance, END, &mut fates);
+    let dropped = std::iter::from_fn(|| port.pop_dropped()).count() as u64;
+    assert!(dropped <= port.counters().frames_dropped);
+    (fates, port.queue_bytes_max(), port.counters())
+}
+
+fn grant_until(port: &mut GrantedPort<Frame>, chance: &mut Lcg, until: Time, fates: &mut Fates) {
+    while port.next_grant() <= until {
+        if let Some(granted) = port.grant(port.next_grant(), chance) {
+            note_granted(&granted, fates);
+        }
+    }
+}
+
+fn note_granted(granted: &Granted<Frame>, fates: &mut Fates) {
+    fates[granted.frame.number] = Some((granted.departs, granted.frame.marked));
+}
+
+fn stepping(config: &QueueConfig, arrivals: &[Arrival]) -> AtPort {
+    let buffers = PortBuffers::new(PORTS as usize, BUFFER_BYTES);
+    let mut switch = Stepped::new(&links(), buffers, PausePolicy::default());
+    switch.set_queue(0, config);
+    let (mut fates, mut chance) = (vec![None; arrivals.len()], Lcg(7));
+    let mut refused = 0;
+    for (number, arrival) in arrivals.iter().enumerate() {
+        leave_until(&mut switch, &mut chance, arrival.now, &mut fates);
+        let admitted = switch.offer(arrival, Frame { number, marked: false }, &mut chance);
+        refused += u64::from(!admitted);
+    }
+    leave_until(&mut switch, &mut chance, END, &mut fates);
+    let dropped = std::iter::from_fn(|| switch.pop_dropped()).count() as u64;
+    assert_eq!(dropped + refused, switch.counters(0).frames_dropped);
+    assert_eq!(switch.queue_bytes(0), 0, "the space of dropped frames is free again");
+    (fates, switch.queue_bytes_max(0), switch.counters(0))
+}
+
+fn disciplines() -> impl Strategy<Value = QueueConfig> {
+    let codel =
+        CoDelConfig { limit_packets: 40, target_ns: 5_000, interval_ns: 20_000, ecn: false };
+    let fq_codel = FqCoDelConfig {
+        limit_packets: 30,
+        flows: 4,
+        target_ns: 5_000,
+        interval_ns: 20_000,
+        quantum_bytes: 1514,
+        ecn: true,
+    };
+    let pie = PieConfig {
+        limit_packets: 50,
+        target_ns: 5_000,
+        tupdate_ns: 5_000,
+        alpha: 100.0,
+        beta: 900.0,
+        ecn: false,
+    };
+    let red = RedConfig {
+        limit_bytes: 90_000,
+        min_bytes: 10_000,
+        max_bytes: 30_000,
+        probability: 0.1,
+        avpkt_bytes: 1000,
+        burst_packets: 15,
+        ecn: false,
+    };
+    let class = |dscp: u8, quantum_bytes| DrrClass {
+        dscp: vec![dscp],
+        quantum_bytes,
+        limit_packets: Some(20),
+    };
+    let drr = DrrConfig { classes: vec![class(0, 500), class(1, 3000)] };
+    let bucket = |over| BucketConfig {
+        rate_bps: 3_000_000_000,
+        burst_bytes: 20_000,
+        overhead_bytes: 24,
+        over: Some(Box::new(over)),
+    };
+    let fifo = FifoConfig { limit_bytes: Some(30_000), limit_packets: None };
+    prop_oneof![
+        Just(QueueConfig::Fifo(fifo)),
+        Just(QueueConfig::CoDel(codel)),
+        Just(QueueConfig::FqCoDel(fq_codel)),
+        Just(QueueConfig::Pie(pie)),
+        Just(QueueConfig::Red(red)),
+        Just(QueueConfig::Drr(drr)),
+        Just(QueueConfig::Shaper(bucket(QueueConfig::FqCoDel(fq_codel)))),
+        Just(QueueConfig::Policer(bucket(QueueConfig::CoDel(codel)))),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn a_granting_port_sends_as_a_stepped_one(config in disciplines(), arrivals in traffic()) {
+        let mut arrivals = arrivals;
+        for arrival in &mut arrivals {
+            arrival.egress = 0;
+        }
+        prop_assert_eq!(granting(&config, &arrivals), stepping(&config, &arrivals));
+    }
+}
+
 // ---- PAUSE
 
 /// Frames of 1000 bytes: 816 ns with their gap.
@@ -216,8 +347,8 @@ fn honouring() -> PausePolicy {
 fn a_paused_egress_keeps_its_frames_and_goes_on_when_the_pause_ends() {
     let mut switch = Stepped::new(&links(), PortBuffers::new(4, 10_000), honouring());
     switch.handle_pause(ns(0), 0, 100);
-    switch.offer(&frame(ns(1), 1, 0), Frame { number: 0, marked: false });
-    switch.offer(&frame(ns(1), 1, 2), Frame { number: 1, marked: false });
+    switch.offer(&frame(ns(1), 1, 0), Frame { number: 0, marked: false }, &mut Lcg(7));
+    switch.offer(&frame(ns(1), 1, 2), Frame { number: 1, marked: false }, &mut Lcg(7));
     assert_eq!(departures(&mut switch, ns(5_000)), [(2, Sent::Frame(1), ns(817))]);
     // 100 quanta of 51.2 ns.
     assert_eq!(departures(&mut switch, END), [(0, Sent::Frame(0), ns(5_120 + 816))]);
@@ -227,7 +358,7 @@ fn a_paused_egress_keeps_its_frames_and_goes_on_when_the_pause_ends() {
 fn a_switch_that_does_not_honour_it_counts_it_and_sends() {
     let mut switch = Stepped::new(&links(), PortBuffers::new(4, 10_000), PausePolicy::default());
     switch.handle_pause(ns(0), 0, 100);
-    switch.offer(&frame(ns(1), 1, 0), Frame { number: 0, marked: false });
+    switch.offer(&frame(ns(1), 1, 0), Frame { number: 0, marked: false }, &mut Lcg(7));
     assert_eq!(departures(&mut switch, END), [(0, Sent::Frame(0), ns(817))]);
     assert_eq!(switch.pauses(0).pauses_received, 1);
 }
@@ -238,7 +369,7 @@ fn a_pause_that_ends_early_lets_a_held_frame_go_at_once() {
     let mut switch = Stepped::new(&links(), buffers, honouring());
     switch.handle_pause(ns(0), 0, u16::MAX);
     for number in 0..2 {
-        switch.offer(&frame(ns(1), 1, 0), Frame { number, marked: false });
+        switch.offer(&frame(ns(1), 1, 0), Frame { number, marked: false }, &mut Lcg(7));
     }
     assert_eq!(departures(&mut switch, ns(20_000)), []);
     switch.handle_pause(ns(20_000), 0, 0);
@@ -269,7 +400,7 @@ fn victim_frames(architecture: impl Architecture<Frame>) -> (usize, u64) {
         }
         if now >= paused_until {
             let egress = if number % 2 == 0 { 0 } else { 2 };
-            switch.offer(&frame(now, 1, egress), Frame { number, marked: false });
+            switch.offer(&frame(now, 1, egress), Frame { number, marked: false }, &mut Lcg(7));
         }
     }
     let dropped = (0..PORTS).map(|port| switch.counters(port).frames_dropped).sum();

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use netstudy_fabric::queue::ClassStatistics;
 use netstudy_tcp::Counters;
 use netstudy_units::Time;
 use netstudy_workload::Traffic;
@@ -23,6 +24,12 @@ pub(crate) trait Counted<T>: Network<T> {
 
     /// Frame counts at the end of a run.
     fn frames(&self, hosts: &Hosts<'_, T, Self::Line>) -> Frames;
+
+    /// For each link end whose port or interface has a queue discipline, by number: the counters of
+    /// the discipline by class.
+    fn queues(&self) -> BTreeMap<usize, Vec<ClassStatistics>> {
+        BTreeMap::new()
+    }
 
     /// For each host, by its node: the frames that its processes have received from each other,
     /// without a link.
@@ -63,6 +70,7 @@ impl Snapshot {
             connections: vec![Connection::default(); read.len() / 2],
             inside: network.inside(hosts, now),
             stations: network.stations(now),
+            queues: network.queues(),
         };
         for (index, reading) in read.iter().enumerate() {
             let connection = &mut snapshot.connections[index / 2];

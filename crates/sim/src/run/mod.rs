@@ -84,7 +84,7 @@ pub(crate) fn carry_out(
         wiring.set_trace(trace);
     }
     // The closed form is faster and gives the same results.
-    let star = wiring.star(connections).filter(wiring::Star::has_closed_form);
+    let star = wiring.closed_star(connections);
     let form = if star.is_some() && !run.trace { Mode::ClosedForm } else { Mode::PerHop };
     let mode = manner.mode.unwrap_or(form);
     let setting = Setting {

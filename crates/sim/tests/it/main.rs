@@ -12,6 +12,7 @@ mod lab;
 mod oracles;
 mod pause;
 mod probes;
+mod queues;
 mod receivers;
 mod stations;
 mod time;

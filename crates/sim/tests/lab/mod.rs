@@ -65,6 +65,7 @@ pub(crate) fn run(servers: u32, buffer: Buffer) -> Run {
         cpu: None,
         bus: None,
         disk: None,
+        dscp: None,
     };
     let servers: Vec<_> = (1..=servers).map(|number| format!("server-{number}")).collect();
     let host = |name: &str, group: &str| {
@@ -122,6 +123,7 @@ fn link(host: &str) -> Link {
         name: name.to_owned(),
         rate_bps: 10_000_000_000,
         nic: None,
+        queue: None,
     };
     Link { a: port(host, "eth0"), b: port("switch", host), delay_ns: 1_000, mtu_bytes: 9_000 }
 }

@@ -225,4 +225,6 @@ def _end(
     host = None
     if own is not None:
         host = switch_wire.SwitchHost(interface=own.peer[1], macs=macs[own.peer[1]])
-    return switch_wire.SwitchLinkEnd(node=end.node, port=end.name, rate_bps=end.rate_bps, host=host)
+    return switch_wire.SwitchLinkEnd(
+        node=end.node, port=end.name, rate_bps=end.rate_bps, host=host, queue=end.queue
+    )

@@ -65,6 +65,7 @@ def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator
     if any(one.honours_pause or one.pause_high_bytes is not None for one in network.switches):
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
     yield from _pauses(network)
+    yield from _disciplines(network, switching)
     for group in network.groups:
         yield from _tcp(group, kernel)
     yield from _places(network, kernel)
@@ -108,6 +109,25 @@ def _pauses(network: wire.Network) -> Iterator[str]:
                     "between the two, and links of namespaces know no PAUSE: leave out pause_high "
                     f"at {asking.name}, or write honours_pause: false at {honouring.name}."
                 )
+
+
+def _disciplines(network: wire.Network, switching: Switching) -> Iterator[str]:
+    """Refuses queue disciplines where the user-space switch does not stand, and code points."""
+    switches = {switch.name for switch in network.switches}
+    ends = [(end, end.queue) for link in network.links for end in link.ports]
+    for end, queue in ends:
+        if queue is None:
+            continue
+        if switching == "kernel":
+            yield f"The kernel's bridge has no {queue.kind} at {end.node}: use --testbed netns."
+        elif end.node not in switches:
+            yield (
+                f"{end.node} is a host and has the queues of this kernel: leave {queue.kind} out "
+                f"at {end.node}, or have it at the port of the switch."
+            )
+    for group in network.groups:
+        if group.dscp is not None:
+            yield f"Agents set no code point yet: leave dscp out at {group.name}."
 
 
 def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:

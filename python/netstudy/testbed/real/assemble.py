@@ -16,6 +16,7 @@ from netstudy.testbed.real.judge import limits
 from netstudy.testbed.real.laws import below_line_rate, conserved
 from netstudy.testbed.real.others import LAW as _ALONE
 from netstudy.testbed.real.others import activity, undisturbed
+from netstudy.testbed.real.queues import queues
 from netstudy.testbed.real.reconcile import reconciliation
 from netstudy.testbed.real.series import series
 from netstudy.testbed.real.switch_wire import SwitchClock
@@ -32,7 +33,7 @@ def run_record(evidence: Evidence, environment: dict[str, str]) -> RunRecord:
     The run is invalid if it breaks a law.
     """
     run, traffic = evidence.run, traffic_of(evidence.run.workload)
-    samples = traffic.samples(evidence)
+    samples = traffic.samples(evidence).model_copy(update={"queue": queues(evidence)})
     others, found = activity(evidence), faults(evidence)
     checks = (
         *traffic.checks(evidence),

@@ -102,6 +102,9 @@ class SwitchEvidence(Protocol):
     def readings(self, edge: str) -> Readings | None:
         """The counters of all ports at the start or end of a phase; None: there is no switch."""
 
+    def queues(self, edge: str) -> Sequence[wire.QueueStatistics]:
+        """Counters of queue disciplines by then, by class; empty: no port has one."""
+
     @property
     def drops(self) -> Sequence[SwitchDrops] | None:
         """For each switch, the time and egress port of each drop; None: these switches only count
@@ -135,6 +138,10 @@ class UserSpaceSwitches:
             },
         )
 
+    def queues(self, edge: str) -> Sequence[wire.QueueStatistics]:
+        """See SwitchEvidence.queues."""
+        return self.snapshots[edge].queues
+
     @property
     def drops(self) -> list[SwitchDrops]:
         """See SwitchEvidence.drops."""
@@ -166,6 +173,10 @@ class KernelSwitch:
     def readings(self, edge: str) -> Readings | None:
         """See SwitchEvidence.readings."""
         return self.snapshots.get(edge)
+
+    def queues(self, edge: str) -> Sequence[wire.QueueStatistics]:  # noqa: ARG002
+        """See SwitchEvidence.queues."""
+        return ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from typing import Annotated, Final, Literal
 from pydantic import Field
 
 from netstudy.buffers import Buffer
+from netstudy.queues import Queue
 from netstudy.testbed.real.wire import EndRecord, ErrorRecord
+from netstudy.wire import QueueStatistics
 from netstudy.wire_model import Wire
 
 SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/2"
@@ -77,6 +79,9 @@ class SwitchLinkEnd(Wire):
     """Rate at which this end sends, in bits per second."""
     host: SwitchHost | None = None
     """How the host is reached; None: this end is at a switch."""
+    queue: Queue | None = Field(default=None, exclude_if=lambda queue: queue is None)
+    """The discipline of the frames that wait to be sent from this end, which is at a switch. None:
+    they leave in the order in which they came."""
 
 
 class SwitchLink(Wire):
@@ -141,10 +146,11 @@ class SwitchPortCounters(Wire):
     bytes_received: int
     """Check sequences included."""
     frames_forwarded: int
-    """Frames accepted for sending by this port."""
+    """Frames accepted for sending by this port. At a port with a queue discipline: frames that have
+    left the queue."""
     bytes_forwarded: int
     frames_dropped: int
-    """Frames for this port that were dropped for lack of buffer space."""
+    """Frames for this port that were dropped, for lack of buffer space or by a discipline."""
     bytes_dropped: int
     frames_marked: int
     queue_bytes: int
@@ -175,6 +181,9 @@ class SwitchSnapshot(Wire):
     name: str
     at_ns: int
     counters: dict[str, dict[str, SwitchPortCounters]]
+    queues: tuple[QueueStatistics, ...] = ()
+    """Counters of each queue discipline since the switch was ready, by class. Empty: no port has
+    one."""
     cost_ns: int
     """Duration of the reading, during which nothing was forwarded."""
     raw: dict[str, str]
@@ -182,8 +191,8 @@ class SwitchSnapshot(Wire):
 
 
 class SwitchDrops(Wire):
-    """Each frame that a switch dropped for lack of buffer space: its arrival, and the number of its
-    egress port."""
+    """Each frame that a switch dropped for lack of buffer space or by a queue discipline: when, and
+    the number of its egress port."""
 
     kind: Literal["drops"] = "drops"
     switch: str

@@ -4,6 +4,7 @@
 
 use std::collections::VecDeque;
 
+use netstudy_fabric::queue::{ClassStatistics, Item};
 use netstudy_fabric::stepped::{PausingWire, Sent, Wire};
 use netstudy_fabric::{CUT_THROUGH_BYTES, Link, PauseCounters};
 use netstudy_ring::Ring;
@@ -11,6 +12,7 @@ use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
 use super::receiver::{Receiver, Watch};
+use super::sending::SendingQueue;
 use crate::network::limits::Limits;
 use crate::network::nic::Nic;
 use crate::network::trace::Tracer;
@@ -112,6 +114,22 @@ impl<L: Limits> Interface<L> {
         }
     }
 
+    /// Number of accepted frames that a queue discipline has dropped.
+    pub(super) fn dropped_by_queue(&self) -> u64 {
+        match &self.form {
+            Form::Closed(_) => 0,
+            Form::Stepped(stepped) => stepped.dropped_by_queue(),
+        }
+    }
+
+    /// The counters of the queue discipline by class; none if there is no discipline.
+    pub(super) fn classes(&self) -> &[ClassStatistics] {
+        match &self.form {
+            Form::Closed(_) => &[],
+            Form::Stepped(stepped) => stepped.queue.as_ref().map_or(&[], |queue| queue.classes()),
+        }
+    }
+
     pub(super) fn pauses(&self) -> PauseCounters {
         match &self.form {
             Form::Closed(_) => PauseCounters::default(),
@@ -131,6 +149,9 @@ pub(super) struct SteppedInterface {
     /// Size of the frame whose transmission started last.
     last_bytes: u32,
     queue_frames: usize,
+    /// The discipline of the frames that wait to be sent; none: first in, first out, up to
+    /// `queue_frames`.
+    queue: Option<Box<SendingQueue>>,
     send_latency: Duration,
     cuts_through: bool,
     /// Frames in flight to this interface, and when their last bits arrive.
@@ -159,6 +180,10 @@ enum Step {
     Poll,
     /// A segment reaches TCP.
     Deliver,
+    /// A frame is reported that the queue discipline has dropped.
+    Drop,
+    /// The wire takes a frame from the queue.
+    Pull,
     /// A frame starts to leave.
     Start,
 }
@@ -173,6 +198,8 @@ pub(super) enum Happening {
     Paused(u16),
     /// This packet was dropped because the ring was full.
     RingDropped(Packet),
+    /// The queue discipline has dropped this packet, which was to be sent.
+    QueueDropped(Packet),
     /// A frame leaves. Its last bit leaves at `departs`. A switch at the other end can judge the
     /// frame at `judged` plus the link delay.
     Leaves { sent: Sent<Packet>, judged: Time, departs: Time },
@@ -187,6 +214,7 @@ impl SteppedInterface {
             started: Carried::default(),
             last_bytes: 0,
             queue_frames: kind.transmit_queue_frames,
+            queue: SendingQueue::new(kind, seed),
             send_latency: kind.send_latency,
             cuts_through,
             arriving: Ring::new(),
@@ -203,16 +231,24 @@ impl SteppedInterface {
             sent: self.started.without(&Carried::of(on_wire.into_iter())),
             received: self.receiver.processed_frames(),
             ring_drops: self.receiver.ring_drops(),
-            ..self.counters
+            queue_drops: self.counters.queue_drops + self.dropped_by_queue(),
         }
+    }
+
+    fn dropped_by_queue(&self) -> u64 {
+        self.queue.as_ref().map_or(0, |queue| queue.dropped_frames())
     }
 
     const fn link(&self) -> &Link {
         self.wire.wire().link()
     }
 
-    /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop.
+    /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop. A queue
+    /// discipline takes in every segment, and drops it later if it has no room for it.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
+        if self.queue.is_some() {
+            return true;
+        }
         let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
         let room = waiting < self.queue_frames;
         self.counters.queue_drops += u64::from(!room);
@@ -222,7 +258,11 @@ impl SteppedInterface {
     /// Queues a segment from TCP. The queue must have room for it.
     pub(super) fn send(&mut self, now: Time, packet: Packet) {
         self.counters.sent.count(packet.frame_bytes);
-        self.wire.push(now + self.send_latency, packet.frame_bytes, packet);
+        let ready = now + self.send_latency;
+        match &mut self.queue {
+            Some(queue) => queue.enqueue(now, ready, packet),
+            None => self.wire.push(ready, packet.frame_bytes, packet),
+        }
     }
 
     /// Announces a frame whose last bit will arrive at `at`.
@@ -246,7 +286,10 @@ impl SteppedInterface {
             (self.receiver.next_delivered(), Step::Deliver),
             (self.wire.next_start(), Step::Start),
         ];
-        steps.into_iter().min().expect("there are eight of them")
+        let next = steps.into_iter().min().expect("there are eight of them");
+        let Some(queue) = &self.queue else { return next };
+        let pull = (queue.next_pull(self.wire.wire()), Step::Pull);
+        next.min(pull).min((queue.next_dropped(), Step::Drop))
     }
 
     /// Time of the next [`Self::step`]; [`Time::NEVER`] if no step is pending.
@@ -285,6 +328,16 @@ impl SteppedInterface {
                     .receiver
                     .take_delivered()
                     .map_or(Happening::None, Happening::Delivered);
+            }
+            Step::Drop => {
+                let dropped = self.queue.as_mut().and_then(|queue| queue.pop_dropped());
+                return dropped.map_or(Happening::None, Happening::QueueDropped);
+            }
+            Step::Pull => {
+                let item = self.queue.as_mut().and_then(|queue| queue.dequeue(now));
+                if let Some(Item { frame, bytes, ready, .. }) = item {
+                    self.wire.push(ready.max(now), bytes, frame);
+                }
             }
             Step::Start => return self.start(now),
         }

@@ -3,9 +3,11 @@
 //! A step is an event if its outcome is not known before its time, because other steps can still
 //! change it: a frame arrives at a switch, an egress chooses among the frames that it holds, a
 //! segment reaches TCP, a timer fires. A FIFO needs no events: the time at which a frame leaves an
-//! interface, a wire or an egress queue is known when the frame enters it. At links that may be
+//! interface, a wire or an egress queue is known when the frame enters it. A port with a queue
+//! discipline needs one event for each frame that waits: the choice of the frame. At links that may be
 //! paused and hosts that merge segments, this time is not known in advance: the interfaces and
-//! switches at these links, and the interfaces of these hosts, are event-driven at every step.
+//! switches at these links, and the interfaces of these hosts, are event-driven at every step. So
+//! are interfaces with a queue discipline.
 //! Others in the same network need not be.
 //!
 //! Each wire to a switch, each interface and each switch is one source of events. The schedule
@@ -19,9 +21,11 @@
 //! one wire stay in order. The order of events at different nodes does not matter, because a node
 //! can affect another node only after a delay.
 
+mod granting;
 mod interface;
 mod packets;
 mod receiver;
+mod sending;
 mod switch;
 mod work;
 
@@ -29,6 +33,7 @@ use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
+use netstudy_fabric::queue::{ClassStatistics, Granted, Offered};
 use netstudy_fabric::stepped::{Mark, Sent};
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::{Attachment, CableEnd, Route};
@@ -127,6 +132,8 @@ pub(crate) struct General<L, O> {
     /// For each [`EndIndex`], the number of the interface that this end of the connection uses.
     interface_of: Box<[u32]>,
     interfaces: Box<[Interface<L>]>,
+    /// For each [`EndIndex`], the code point of the packets that this end sends; empty: 0 for all.
+    dscp_of: Box<[u8]>,
     /// Interface i is the source with the number `first_interface_source` + i.
     first_interface_source: usize,
     wires: Box<[Wire]>,
@@ -183,6 +190,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             packets: Packets::default(),
             interface_of,
             interfaces,
+            dscp_of: wiring.dscp_of_ends().into(),
             first_interface_source,
             wires,
             switches,
@@ -221,7 +229,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 match self.sources[source] {
                     Source::Frame(wire) => self.judge(hosts, wire as usize),
                     Source::Interface(interface) => self.step_interface(hosts, interface as usize),
-                    Source::Switch(switch) => self.step_switch(switch as usize),
+                    Source::Switch(switch) => self.step_switch(hosts, switch as usize),
                     Source::Pause(wire) => self.take_pause(wire as usize),
                     Source::Work(interface, stage) => {
                         self.finish_work(hosts, interface as usize, stage);
@@ -333,10 +341,16 @@ impl<L: Limits, O: Tracer> General<L, O> {
         arrival: &Arrival,
         mut packet: Packet,
     ) {
-        let switch = &mut self.switches[index];
+        let Switch { form, arbitration, .. } = &mut self.switches[index];
         let bytes = u64::from(arrival.frame_bytes);
-        let verdict = match &mut switch.form {
-            switch::Form::Closed { buffer, counters } => {
+        let verdict = match form {
+            switch::Form::Closed { granting: Some(granting), .. }
+                if granting.port(arrival.egress).is_some() =>
+            {
+                let offered = granting.offer(arrival, packet, arbitration);
+                self.offered_to_queue(hosts, index, arrival, offered)
+            }
+            switch::Form::Closed { buffer, counters, .. } => {
                 let verdict = buffer.offer(arrival, &packet);
                 let port = &mut counters[arrival.egress as usize];
                 if verdict == Verdict::Dropped {
@@ -354,7 +368,8 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 verdict
             }
             switch::Form::Stepped(stepped) => {
-                if stepped.offer(arrival, packet) {
+                if stepped.offer(arrival, packet, arbitration) {
+                    self.forget_dropped(hosts, index, arrival.egress);
                     Verdict::Held
                 } else {
                     Verdict::Dropped
@@ -367,14 +382,59 @@ impl<L: Limits, O: Tracer> General<L, O> {
             }
             // The switch decides later about this frame; its next choice may now be due earlier.
             Verdict::Held => self.replan_switch(index),
-            Verdict::Dropped => {
-                let end = self.switches[index].wires[arrival.egress as usize] as usize;
-                hosts.measure().count(self.now, Rare::Drop(end, arrival.frame_bytes));
-                let place = self.switches[index].first_port + arrival.egress as usize;
-                self.note(TracePoint::Dropped(place), self.now, &packet);
-                self.packets.drop(&packet);
+            Verdict::Dropped => self.drop_at_switch(hosts, index, arrival.egress, &packet),
+        }
+    }
+
+    /// Handles a frame that a port with a queue discipline was offered. Returns whether the port has
+    /// it, or has no room for it.
+    fn offered_to_queue<T: Traffic>(
+        &mut self,
+        hosts: &mut Hosts<'_, T>,
+        index: usize,
+        arrival: &Arrival,
+        offered: Offered<Packet>,
+    ) -> Verdict {
+        match offered {
+            Offered::NoRoom => return Verdict::Dropped,
+            Offered::Held => {}
+            Offered::Leaves(Granted { frame, departs }) => {
+                self.leave(index, arrival.egress, departs, frame);
             }
         }
+        self.forget_dropped(hosts, index, arrival.egress);
+        Verdict::Held
+    }
+
+    /// Drops the frames that the queue disciplines of a switch have dropped. If its ports grant, only
+    /// that of the port `egress` can have dropped any.
+    fn forget_dropped<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, index: usize, egress: u32) {
+        loop {
+            let dropped = match &mut self.switches[index].form {
+                switch::Form::Closed { granting: Some(granting), .. } => {
+                    granting.pop_dropped(egress).map(|packet| (egress, packet))
+                }
+                switch::Form::Closed { granting: None, .. } => None,
+                switch::Form::Stepped(stepped) => stepped.pop_dropped(),
+            };
+            let Some((egress, packet)) = dropped else { return };
+            self.drop_at_switch(hosts, index, egress, &packet);
+        }
+    }
+
+    /// Drops a frame at a port of a switch, whose counters include it already.
+    fn drop_at_switch<T: Traffic>(
+        &mut self,
+        hosts: &mut Hosts<'_, T>,
+        index: usize,
+        egress: u32,
+        packet: &Packet,
+    ) {
+        let end = self.switches[index].wires[egress as usize] as usize;
+        hosts.measure().count(self.now, Rare::Drop(end, packet.frame_bytes));
+        let place = self.switches[index].first_port + egress as usize;
+        self.note(TracePoint::Dropped(place), self.now, packet);
+        self.packets.drop(packet);
     }
 
     /// Sends a frame from a port of a switch. Its last bit leaves at `departs`.
@@ -402,10 +462,19 @@ impl<L: Limits, O: Tracer> General<L, O> {
         self.schedule.set(index, self.switches[index].next_step());
     }
 
-    fn step_switch(&mut self, index: usize) {
+    fn step_switch<T: Traffic>(&mut self, hosts: &mut Hosts<'_, T>, index: usize) {
         let Switch { form, arbitration, wires, .. } = &mut self.switches[index];
         match form {
-            switch::Form::Closed { buffer, counters } => {
+            switch::Form::Closed { granting: Some(granting), .. }
+                if granting.next() <= self.now =>
+            {
+                let (egress, granted) = granting.grant(self.now, arbitration);
+                if let Some(Granted { frame, departs }) = granted {
+                    self.leave(index, egress, departs, frame);
+                }
+                self.forget_dropped(hosts, index, egress);
+            }
+            switch::Form::Closed { buffer, counters, .. } => {
                 let Some(mut grant) = buffer.grant(arbitration) else { return };
                 if grant.marked && grant.frame.mark() {
                     counters[grant.egress as usize].frames_marked += 1;
@@ -413,7 +482,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 self.leave(index, grant.egress, grant.departs, grant.frame);
             }
             switch::Form::Stepped(stepped) => match stepped.step(self.now, arbitration) {
-                None => {}
+                None => self.forget_dropped(hosts, index, 0),
                 Some(departure) => match departure.sent {
                     Sent::Frame(packet) => {
                         self.leave(index, departure.egress, departure.departs, packet);
@@ -512,6 +581,12 @@ impl<L: Limits, O: Tracer> General<L, O> {
             (Happening::Delivered(packet), _) => self.deliver(hosts, interface, &packet),
             (Happening::RingDropped(packet), _) => {
                 self.note(TracePoint::RingDropped(interface), self.now, &packet);
+                self.packets.drop(&packet);
+            }
+            (Happening::QueueDropped(packet), _) => {
+                // Its memory is free again, as if it had left (`tcp_wfree` of Linux).
+                let segment = self.packets.segment(&packet);
+                hosts.note_departure(packet.to.peer(), &segment, self.now);
                 self.packets.drop(&packet);
             }
             (Happening::Leaves { sent: Sent::Frame(packet), judged, departs }, Some(wire)) => {
@@ -677,12 +752,13 @@ impl<L: Limits, O: Tracer> General<L, O> {
         segment: Segment,
     ) -> Option<Time> {
         let frame_bytes = ethernet::frame_bytes(segment.ip_bytes());
+        let dscp = self.dscp_of.get(from.index()).copied().unwrap_or(0);
         let Interface { wire, form } = &mut self.interfaces[interface];
         match (form, *wire) {
             (Form::Closed(closed), Some(wire)) => {
                 let at = closed.nic.send_bytes_ahead(now, frame_bytes)?;
                 let left_at = closed.nic.free_at();
-                let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                let packet = self.packets.add(from.peer(), frame_bytes, dscp, segment);
                 let judged = at.saturating_sub(closed.nic.delay());
                 if O::ACCOUNTS {
                     let mut trace = self.tracer.trace();
@@ -695,7 +771,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
             }
             (Form::Closed(closed), None) => {
                 let departs = now + closed.send_latency;
-                let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                let packet = self.packets.add(from.peer(), frame_bytes, dscp, segment);
                 if O::ACCOUNTS {
                     let mut trace = self.tracer.trace();
                     trace.send(from, &segment, packet.slot());
@@ -710,7 +786,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                 if !stepped.has_room(now) {
                     return None;
                 }
-                let packet = self.packets.add(from.peer(), frame_bytes, segment);
+                let packet = self.packets.add(from.peer(), frame_bytes, dscp, segment);
                 if O::ACCOUNTS {
                     self.tracer.trace().send(from, &segment, packet.slot());
                 }
@@ -798,6 +874,7 @@ impl Setup<'_> {
             || kind.pause.honours
             || kind.pause.thresholds.is_some()
             || kind.receive.merge_bytes > 0
+            || kind.queue.is_some()
             || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
     }
 
@@ -943,6 +1020,21 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
         ends
     }
 
+    fn queues(&self) -> BTreeMap<usize, Vec<ClassStatistics>> {
+        let of_interface = |interface: &Interface<L>| {
+            interface.wire.map(|wire| (wire, interface.classes().to_vec()))
+        };
+        let of_switch = |switch: &Switch| {
+            let ports = (0..).zip(&switch.wires);
+            let of_port =
+                |(port, &wire): (u32, &u32)| (wire as usize, switch.classes(port).to_vec());
+            ports.map(of_port).collect::<Vec<_>>()
+        };
+        let interfaces = self.interfaces.iter().filter_map(of_interface);
+        let all = interfaces.chain(self.switches.iter().flat_map(of_switch));
+        all.filter(|(_, classes)| !classes.is_empty()).collect()
+    }
+
     fn inside(&self, _hosts: &Hosts<'_, T>, now: Time) -> BTreeMap<usize, Carried> {
         let received = |interface: &Interface<L>| interface.counters(now).received;
         let inside = self.interfaces.iter().filter(|interface| interface.wire.is_none());
@@ -972,7 +1064,7 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
         let mut sent = vec![0; self.wires.len()];
         for interface in &self.interfaces {
             if let Some(wire) = interface.wire {
-                sent[wire] = interface.taken_to_send();
+                sent[wire] = interface.taken_to_send() - interface.dropped_by_queue();
             }
         }
         for (switch, found) in self.switches.iter().zip(&mut found) {

@@ -1,6 +1,7 @@
 //! Packets in flight. A segment is stored in one place while it is in flight. A [`Packet`] refers
 //! to the segment and moves from hop to hop.
 
+use netstudy_fabric::queue::Queued;
 use netstudy_fabric::stepped::Mark;
 use netstudy_tcp::{Ecn, Segment};
 
@@ -14,6 +15,8 @@ pub(super) struct Packet {
     pub(super) frame_bytes: u32,
     slot: u32,
     ecn: Ecn,
+    /// Differentiated services code point.
+    dscp: u8,
 }
 
 impl Packet {
@@ -35,6 +38,19 @@ impl Mark for Packet {
     }
 }
 
+impl Queued for Packet {
+    /// By Knuth's multiplicative hash: the highest bits of the product depend on all bits.
+    #[inline]
+    fn flow(&self) -> u32 {
+        self.to.0.wrapping_mul(2_654_435_769) >> 16
+    }
+
+    #[inline]
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+}
+
 /// The segments of all packets in flight.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Packets {
@@ -44,9 +60,15 @@ pub(super) struct Packets {
 }
 
 impl Packets {
-    /// Adds a segment sent to the end `to`.
+    /// Adds a segment sent to the end `to`, with the code point `dscp`.
     #[inline]
-    pub(super) fn add(&mut self, to: EndIndex, frame_bytes: u32, segment: Segment) -> Packet {
+    pub(super) fn add(
+        &mut self,
+        to: EndIndex,
+        frame_bytes: u32,
+        dscp: u8,
+        segment: Segment,
+    ) -> Packet {
         let ecn = segment.ecn;
         let slot = if let Some(slot) = self.free.pop() {
             self.segments[slot as usize] = segment;
@@ -55,7 +77,7 @@ impl Packets {
             self.segments.push(segment);
             self.segments.len() as u32 - 1
         };
-        Packet { to, frame_bytes, slot, ecn }
+        Packet { to, frame_bytes, slot, ecn, dscp }
     }
 
     /// The segment of a packet. If the packet was marked, the segment has the congestion mark.

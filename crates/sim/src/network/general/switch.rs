@@ -1,5 +1,6 @@
 //! Switches of a network with their forwarding tables, in closed form or event-driven.
 
+use netstudy_fabric::queue::{ClassStatistics, GrantedPort};
 use netstudy_fabric::stepped::Stepped;
 use netstudy_fabric::{
     AnyArchitecture, AnyBuffer, FromConfig, Link, PauseCounters, PortCounters, SwitchBuffer,
@@ -8,6 +9,7 @@ use netstudy_fabric::{
 use netstudy_random::Stream;
 use netstudy_units::{Duration, Time};
 
+use super::granting::Granting;
 use super::packets::Packet;
 use crate::wiring::Wiring;
 
@@ -30,7 +32,12 @@ pub(super) struct Switch {
 /// How a switch is simulated.
 pub(super) enum Form {
     /// The departure time of a frame is known when the frame enters, or when its egress chooses it.
-    Closed { buffer: AnyBuffer<Packet>, counters: Box<[PortCounters]> },
+    Closed {
+        buffer: AnyBuffer<Packet>,
+        counters: Box<[PortCounters]>,
+        /// The ports that have a queue discipline; none: no port has one.
+        granting: Option<Box<Granting>>,
+    },
     /// Ports may pause, so every step is an event.
     Stepped(Box<Stepped<Packet, AnyArchitecture<Packet>>>),
 }
@@ -52,10 +59,21 @@ impl Switch {
         };
         let form = if steps {
             let architecture = AnyArchitecture::from_config(&kind.buffer, &setup);
-            Form::Stepped(Box::new(Stepped::new(&links, architecture, kind.pause)))
+            let mut stepped = Box::new(Stepped::new(&links, architecture, kind.pause));
+            for (port, queue) in (0..).zip(&kind.queues) {
+                if let Some(queue) = queue {
+                    stepped.set_queue(port, queue);
+                }
+            }
+            Form::Stepped(stepped)
         } else {
             let counters = vec![PortCounters::default(); links.len()].into();
-            Form::Closed { buffer: AnyBuffer::from_config(&kind.buffer, &setup), counters }
+            let granting = Granting::new(&kind.queues, &links, &kind.buffer);
+            Form::Closed {
+                buffer: AnyBuffer::from_config(&kind.buffer, &setup),
+                counters,
+                granting,
+            }
         };
         let interfaces = 0..topology.interfaces().len();
         Self {
@@ -73,15 +91,36 @@ impl Switch {
     #[inline]
     pub(super) fn next_step(&self) -> Time {
         match &self.form {
-            Form::Closed { buffer, .. } => buffer.next_grant(),
+            Form::Closed { buffer, granting: None, .. } => buffer.next_grant(),
+            Form::Closed { buffer, granting: Some(granting), .. } => {
+                buffer.next_grant().min(granting.next())
+            }
             Form::Stepped(stepped) => stepped.next_step(),
         }
     }
 
     pub(super) fn counters(&self, port: u32) -> PortCounters {
         match &self.form {
-            Form::Closed { counters, .. } => counters[port as usize],
-            Form::Stepped(stepped) => *stepped.counters(port),
+            Form::Closed { counters, .. } => {
+                self.granting(port).map_or(counters[port as usize], GrantedPort::counters)
+            }
+            Form::Stepped(stepped) => stepped.counters(port),
+        }
+    }
+
+    /// The counters of the queue discipline of a port by class; none if it has no discipline.
+    pub(super) fn classes(&self, port: u32) -> &[ClassStatistics] {
+        match &self.form {
+            Form::Closed { .. } => self.granting(port).map_or(&[], GrantedPort::classes),
+            Form::Stepped(stepped) => stepped.classes(port),
+        }
+    }
+
+    /// The port, if it chooses frames by a queue discipline, each by an event.
+    fn granting(&self, port: u32) -> Option<&GrantedPort<Packet>> {
+        match &self.form {
+            Form::Closed { granting: Some(granting), .. } => granting.port(port),
+            _ => None,
         }
     }
 
@@ -94,14 +133,18 @@ impl Switch {
 
     pub(super) fn queue_bytes_max(&self, port: u32) -> u64 {
         match &self.form {
-            Form::Closed { buffer, .. } => buffer.queue_bytes_max(port),
+            Form::Closed { buffer, .. } => self
+                .granting(port)
+                .map_or_else(|| buffer.queue_bytes_max(port), GrantedPort::queue_bytes_max),
             Form::Stepped(stepped) => stepped.queue_bytes_max(port),
         }
     }
 
     pub(super) fn queue_bytes(&self, port: u32, now: Time) -> u64 {
         match &self.form {
-            Form::Closed { buffer, .. } => buffer.queue_bytes(port, now),
+            Form::Closed { buffer, .. } => self
+                .granting(port)
+                .map_or_else(|| buffer.queue_bytes(port, now), |queue| queue.queue_bytes(now)),
             Form::Stepped(stepped) => stepped.queue_bytes(port),
         }
     }

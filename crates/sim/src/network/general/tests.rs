@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
+use netstudy_fabric::queue::{BucketConfig, CoDelConfig, FifoConfig, FqCoDelConfig, PieConfig};
 use netstudy_records::{
     Buffer, CongestionControl, Forwarding, Host, IngressQueuedConfig, Link as PlanLink, LocalPath,
-    Node, Port, Run, SharedMemoryConfig, Stack, Switch as PlanSwitch, Zone,
+    Network as PlanNetwork, Node, Port, Queue, Run, SharedMemoryConfig, Stack,
+    Switch as PlanSwitch, Zone,
 };
 use netstudy_workload::{Action, Until};
 use proptest::prelude::*;
@@ -128,7 +130,7 @@ impl Lab {
                     });
                 }
                 let (node, name) = (name.to_owned(), format!("p{number}"));
-                Port { node, name, rate_bps: 10 * GBPS, nic: None }
+                Port { node, name, rate_bps: 10 * GBPS, nic: None, queue: None }
             });
             run.network.links.push(PlanLink { a, b, delay_ns: 1_000, mtu_bytes: MTU });
         }
@@ -742,6 +744,63 @@ fn networks() -> impl Strategy<Value = Lab> {
     )
 }
 
+/// Such networks, in which some ports and interfaces have queue disciplines.
+fn queued_networks() -> impl Strategy<Value = Lab> {
+    let queues = prop::collection::vec(prop::option::of(disciplines()), 24);
+    (networks(), queues).prop_map(|(mut lab, queues)| {
+        let PlanNetwork { nodes, links, groups, .. } = &mut lab.run.network;
+        groups[0].nic.honours_pause = false;
+        let can_have = |name: &str| {
+            nodes.iter().any(|node| match node {
+                Node::Switch(switch) if switch.name == name => {
+                    matches!(switch.buffer, Buffer::OutputQueued(_)) && !switch.honours_pause
+                }
+                node => node.name() == name && matches!(node, Node::Host(_)),
+            })
+        };
+        let ends = links.iter_mut().flat_map(|link| [&mut link.a, &mut link.b]);
+        for (end, queue) in ends.zip(queues.into_iter().cycle()) {
+            end.queue = queue.filter(|_| can_have(&end.node));
+        }
+        lab
+    })
+}
+
+fn disciplines() -> impl Strategy<Value = Queue> {
+    let codel =
+        CoDelConfig { limit_packets: 20, target_ns: 5_000, interval_ns: 20_000, ecn: false };
+    let fq_codel = FqCoDelConfig {
+        limit_packets: 30,
+        flows: 4,
+        target_ns: 5_000,
+        interval_ns: 20_000,
+        quantum_bytes: 1514,
+        ecn: false,
+    };
+    let pie = PieConfig {
+        limit_packets: 30,
+        target_ns: 5_000,
+        tupdate_ns: 5_000,
+        alpha: 100.0,
+        beta: 900.0,
+        ecn: false,
+    };
+    let bucket = BucketConfig {
+        rate_bps: 800_000_000,
+        burst_bytes: 3_000,
+        overhead_bytes: 24,
+        over: Some(Box::new(Queue::FqCoDel(fq_codel))),
+    };
+    prop_oneof![
+        Just(Queue::Fifo(FifoConfig { limit_bytes: None, limit_packets: Some(10) })),
+        Just(Queue::CoDel(codel)),
+        Just(Queue::FqCoDel(fq_codel)),
+        Just(Queue::Pie(pie)),
+        Just(Queue::Shaper(bucket.clone())),
+        Just(Queue::Policer(bucket)),
+    ]
+}
+
 /// Networks of this kind, without a workload.
 pub(crate) fn random_runs() -> impl Strategy<Value = Run> {
     networks().prop_map(|lab| lab.run)
@@ -813,5 +872,15 @@ proptest! {
         prop_assert!(!trace.segments.is_empty(), "no frame was seen");
         let again = lab.run();
         prop_assert_eq!(trace, again, "and twice the same");
+    }
+
+    #[test]
+    fn any_network_with_queues_does_the_same_one_step_at_a_time(lab in queued_networks()) {
+        let trace = lab.run();
+        prop_assert!(!trace.segments.is_empty(), "no frame was seen");
+        let [granted, stepped] = [false, true].map(|all_steps| {
+            lab.try_run(all_steps).expect("it runs").1.end().queues.clone()
+        });
+        prop_assert_eq!(granted, stepped, "drops, marks and sojourn times");
     }
 }

@@ -1,5 +1,7 @@
 //! Turns the network of a plan into a graph, interfaces, switches and TCP configurations.
 
+mod queues;
+
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -33,6 +35,8 @@ pub(crate) struct Wiring {
     pub(crate) members: Vec<Member>,
     /// The route of each connection.
     pub(crate) routes: Vec<Route>,
+    /// For each connection: the code points of the packets that its two ends send.
+    dscps: Vec<[u8; 2]>,
     /// For each host, by its node: the path of packets that stay inside of the host.
     local_paths: BTreeMap<usize, LocalPath>,
     /// For each host with stations, by its node: the stations.
@@ -70,6 +74,8 @@ pub(crate) struct Member {
     pub(crate) side: Side,
     shares_clock: bool,
     tcp: Config,
+    /// Code point of the packets that it sends.
+    dscp: u8,
 }
 
 /// An interface of a host, at one end of a link.
@@ -84,6 +90,8 @@ pub(crate) struct InterfaceKind {
     /// PAUSE policy. The thresholds are numbers of frames in the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
+    /// The discipline of the frames that wait to be sent; none: first in, first out.
+    pub(crate) queue: Option<records::Queue>,
 }
 
 /// A switch.
@@ -97,6 +105,8 @@ pub(crate) struct SwitchKind {
     pub(crate) pause: PausePolicy,
     /// Frames that arrive when the queue is longer than this are marked.
     pub(crate) ecn_threshold_bytes: u64,
+    /// For each port, by number: its queue discipline; none: as the buffer says.
+    pub(crate) queues: Vec<Option<records::Queue>>,
     cut_through: bool,
     /// The highest rate of all egress ports.
     fastest: Rate,
@@ -215,6 +225,7 @@ impl Wiring {
             topology,
             interfaces,
             switches,
+            dscps: connections.iter().map(|ends| ends.map(|member| members[member].dscp)).collect(),
             members,
             routes,
             local_paths,
@@ -266,6 +277,13 @@ impl Wiring {
     /// Size of a member's TCP send buffer, in bytes.
     pub(crate) fn send_buffer_bytes(&self, member: usize) -> u64 {
         self.members[member].tcp.send_buffer_bytes.into()
+    }
+
+    /// For each end of each connection: the code point of the packets that it sends. Empty if all are
+    /// 0.
+    pub(crate) fn dscp_of_ends(&self) -> Vec<u8> {
+        let all = self.dscps.iter().flatten();
+        if all.clone().all(|&dscp| dscp == 0) { Vec::new() } else { all.copied().collect() }
     }
 
     /// Length of the transmit queue, in frames, of the interface at the second end of a connection.
@@ -373,9 +391,17 @@ impl Wiring {
         self.interfaces.iter().any(|interface| interface.receive.is_limited())
     }
 
+    /// The rule that chooses the network of a run: the star in closed form, if the network is a
+    /// star whose hops all have a closed form. None: the general network, in which each port and
+    /// each interface is in closed form, or chooses frames by events, or is event-driven at every
+    /// step (see [`crate::network::general`]).
+    pub(crate) fn closed_star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
+        self.star(connections).filter(Star::has_closed_form)
+    }
+
     /// The network as a star around one switch; none if it is not such a star, or if hosts have
     /// stations.
-    pub(crate) fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
+    fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
         if self.has_stations() {
             return None;
@@ -416,13 +442,18 @@ const INSIDE: Rate = Rate::from_gbps(100);
 const LOOPBACK_MTU_BYTES: u32 = 65_535;
 
 impl Star<'_> {
-    /// Whether every hop has a closed form: no link pauses, and no host merges segments.
-    pub(crate) fn has_closed_form(&self) -> bool {
+    /// Whether every hop has a closed form: no link pauses, no host merges segments, and no port or
+    /// interface has a queue discipline.
+    fn has_closed_form(&self) -> bool {
         let pauses = |policy: &PausePolicy| policy.honours || policy.thresholds.is_some();
         let is_plain = |line: &Line<'_>| {
-            !pauses(&line.interface.pause) && line.interface.receive.merge_bytes == 0
+            let InterfaceKind { pause, receive, queue, .. } = line.interface;
+            !pauses(pause) && receive.merge_bytes == 0 && queue.is_none()
         };
-        !pauses(&self.switch.pause) && self.lines.iter().all(is_plain)
+        let ports = &self.switch.queues;
+        !pauses(&self.switch.pause)
+            && ports.iter().all(Option::is_none)
+            && self.lines.iter().all(is_plain)
     }
 
     /// The link at each port of the switch, in the direction in which the port sends.
@@ -461,6 +492,7 @@ impl SwitchKind {
             latency: Duration::from_ns(switch.latency_ns),
             pause: switch_pause(switch)?,
             ecn_threshold_bytes: switch.ecn_threshold_bytes.unwrap_or(u64::MAX),
+            queues: queues::of_switch(network, switch, ports)?,
             cut_through: switch.forwarding == records::Forwarding::CutThrough,
             fastest: fastest.unwrap_or(Rate::from_bps(u64::MAX)),
             mtu_bytes_max: mtu_bytes.unwrap_or(0),
@@ -499,6 +531,7 @@ impl InterfaceKind {
                 ..self.receive
             },
             pause: PausePolicy::default(),
+            queue: None,
             ..self.clone()
         }
     }
@@ -566,6 +599,7 @@ impl LocalPath {
             },
             pause: PausePolicy::default(),
             transmit_queue_frames: usize::MAX,
+            queue: None,
         };
         Ok(Self { interface, mtu_bytes })
     }
@@ -631,6 +665,7 @@ impl Member {
             side: Side { node, interface, has_own_stack },
             shares_clock: network.shared_clock,
             tcp: tcp_config(&group.tcp),
+            dscp: dscp(group)?,
         })
     }
 }
@@ -663,13 +698,15 @@ impl InterfaceKind {
             (true, Some(member), None) => member.stream.clone(),
             _ => format!("{host}@{}", port.name),
         };
+        let pause = host_pause(nic)?;
         Ok(Self {
             stream,
             link: topology.link(interface.at),
             send_latency: Duration::from_ns(nic.send_latency_ns),
             receive: receive_kind(nic)?,
-            pause: host_pause(nic)?,
+            pause,
             transmit_queue_frames: nic.transmit_queue_frames as usize,
+            queue: queues::of_interface(port, pause.honours)?,
         })
     }
 }
@@ -766,6 +803,14 @@ fn topology(network: &records::Network) -> Result<Topology, String> {
             .map_err(text)?;
     }
     graph.build().map_err(text)
+}
+
+/// The code point of the packets of the hosts of a group.
+fn dscp(group: &records::Group) -> Result<u8, String> {
+    match group.dscp.unwrap_or(0) {
+        dscp @ 0..64 => Ok(dscp),
+        dscp => Err(format!("the code point {dscp} of {:?} is above 63", group.name)),
+    }
 }
 
 fn find_group<'a>(network: &'a records::Network, name: &str) -> Result<&'a records::Group, String> {

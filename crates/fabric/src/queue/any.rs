@@ -1,0 +1,182 @@
+//! All disciplines by name: selects the code of the discipline that a plan describes.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+
+use netstudy_units::Time;
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Backlog, BucketConfig, CoDel, CoDelConfig, Discipline, Drr, DrrConfig, Fates, Fifo, FifoConfig,
+    FqCoDel, FqCoDelConfig, Item, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued, Red,
+    RedConfig, Shaper,
+};
+use crate::{BufferConfig, Chance, Link};
+
+/// The queue discipline of a port and its parameters, as written in plans.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum QueueConfig {
+    /// First in, first out.
+    Fifo(FifoConfig),
+    /// Random early detection.
+    Red(RedConfig),
+    /// Controlled delay.
+    #[serde(rename = "codel")]
+    CoDel(CoDelConfig),
+    /// Controlled delay of each flow.
+    #[serde(rename = "fq-codel")]
+    FqCoDel(FqCoDelConfig),
+    /// Proportional integral controller enhanced.
+    Pie(PieConfig),
+    /// Strict priority of classes.
+    Priority(PriorityConfig),
+    /// Deficit round-robin of classes.
+    Drr(DrrConfig),
+    /// A token bucket that holds frames back.
+    Shaper(BucketConfig),
+    /// A token bucket that drops frames.
+    Policer(BucketConfig),
+}
+
+impl QueueConfig {
+    /// Checks the parameters that a plan's schema cannot check.
+    ///
+    /// # Errors
+    ///
+    /// Names the invalid parameter, its value and the limit.
+    pub fn check(&self) -> Result<(), String> {
+        match self {
+            Self::Fifo(_) => Ok(()),
+            Self::Red(config) => config.check(),
+            Self::CoDel(config) => config.check(),
+            Self::FqCoDel(config) => config.check(),
+            Self::Pie(config) => config.check(),
+            Self::Priority(config) => config.check(),
+            Self::Drr(config) => config.check(),
+            Self::Shaper(config) | Self::Policer(config) => config.check(),
+        }
+    }
+}
+
+/// Checks the discipline of a switch's port, and that the buffer of the switch leaves decisions to a
+/// discipline. `marks`: the switch marks frames by a threshold of its own.
+///
+/// # Errors
+///
+/// Names the invalid parameter, or says why the switch cannot have a discipline.
+pub fn check_at_switch(
+    queue: &QueueConfig,
+    buffer: &BufferConfig,
+    marks: bool,
+) -> Result<(), String> {
+    queue.check()?;
+    if !matches!(buffer, BufferConfig::OutputQueued(_)) {
+        return Err("only ports of a switch with an output-queued buffer can have one".into());
+    }
+    if marks {
+        return Err("the switch marks frames by its ecn_threshold_bytes: give only one".into());
+    }
+    Ok(())
+}
+
+/// Checks that a parameter is above 0.
+pub(super) fn positive(name: &str, value: impl Into<u64>) -> Result<(), String> {
+    if value.into() == 0 { Err(format!("{name}: must be above 0")) } else { Ok(()) }
+}
+
+/// Draws an event of this probability.
+pub(super) fn happens(probability: f64, chance: &mut impl Chance) -> bool {
+    const DRAWS: u32 = 1 << 31;
+    f64::from(chance.below(DRAWS)) < probability * f64::from(DRAWS)
+}
+
+/// A queue of any discipline.
+#[derive(Clone, Debug)]
+pub enum AnyQueue<F> {
+    /// As [`QueueConfig::Fifo`].
+    Fifo(Fifo<F>),
+    /// As [`QueueConfig::Red`].
+    Red(Box<Red<F>>),
+    /// As [`QueueConfig::CoDel`].
+    CoDel(CoDel<F>),
+    /// As [`QueueConfig::FqCoDel`].
+    FqCoDel(FqCoDel<F>),
+    /// As [`QueueConfig::Pie`].
+    Pie(Box<Pie<F>>),
+    /// As [`QueueConfig::Priority`].
+    Priority(Priority<F>),
+    /// As [`QueueConfig::Drr`].
+    Drr(Drr<F>),
+    /// As [`QueueConfig::Shaper`].
+    Shaper(Shaper<F>),
+    /// As [`QueueConfig::Policer`].
+    Policer(Policer<F>),
+}
+
+/// Calls a method of the discipline.
+macro_rules! each {
+    ($queue:expr, $one:ident => $call:expr) => {
+        match $queue {
+            AnyQueue::Fifo($one) => $call,
+            AnyQueue::Red($one) => $call,
+            AnyQueue::CoDel($one) => $call,
+            AnyQueue::FqCoDel($one) => $call,
+            AnyQueue::Pie($one) => $call,
+            AnyQueue::Priority($one) => $call,
+            AnyQueue::Drr($one) => $call,
+            AnyQueue::Shaper($one) => $call,
+            AnyQueue::Policer($one) => $call,
+        }
+    };
+}
+
+impl<F: Queued> AnyQueue<F> {
+    /// An empty queue before `link`.
+    #[must_use]
+    pub fn new(config: &QueueConfig, link: &Link) -> Self {
+        match config {
+            QueueConfig::Fifo(config) => Self::Fifo(Fifo::new(config)),
+            QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, link))),
+            QueueConfig::CoDel(config) => Self::CoDel(CoDel::new(config)),
+            QueueConfig::FqCoDel(config) => Self::FqCoDel(FqCoDel::new(config)),
+            QueueConfig::Pie(config) => Self::Pie(Box::new(Pie::new(config))),
+            QueueConfig::Priority(config) => Self::Priority(Priority::new(config)),
+            QueueConfig::Drr(config) => Self::Drr(Drr::new(config)),
+            QueueConfig::Shaper(config) => Self::Shaper(Shaper::new(config, link)),
+            QueueConfig::Policer(config) => Self::Policer(Policer::new(config, link)),
+        }
+    }
+
+    /// The queue below a shaper or a policer; if none is given, a FIFO that only the buffer limits.
+    pub(super) fn over(config: Option<&QueueConfig>, link: &Link) -> Self {
+        match config {
+            Some(config) => Self::new(config, link),
+            None => Self::Fifo(Fifo::new(&FifoConfig::default())),
+        }
+    }
+}
+
+impl<F: Queued> Discipline<F> for AnyQueue<F> {
+    fn enqueue<C: Chance>(&mut self, item: Item<F>, chance: &mut C, fates: &mut Fates<F>) {
+        each!(self, one => one.enqueue(item, chance, fates));
+    }
+
+    fn dequeue<C: Chance>(
+        &mut self,
+        now: Time,
+        chance: &mut C,
+        fates: &mut Fates<F>,
+    ) -> Option<Item<F>> {
+        each!(self, one => one.dequeue(now, chance, fates))
+    }
+
+    fn next(&self) -> Time {
+        each!(self, one => one.next())
+    }
+
+    fn backlog(&self) -> Backlog {
+        each!(self, one => one.backlog())
+    }
+}

@@ -1,0 +1,67 @@
+use alloc::boxed::Box;
+
+use netstudy_units::Time;
+
+use super::bucket::Bucket;
+use super::{AnyQueue, Backlog, BucketConfig, Discipline, Fates, Item, Queued};
+use crate::{Chance, Link};
+
+/// A token bucket that holds frames back until there are tokens for them.
+///
+/// The frame that waits for tokens has been taken out of the discipline below, as in `sch_tbf.c` of
+/// Linux (`qdisc_peek_dequeued`).
+#[derive(Clone, Debug)]
+pub struct Shaper<F> {
+    bucket: Bucket,
+    over: Box<AnyQueue<F>>,
+    /// The frame that leaves next.
+    first: Option<Item<F>>,
+}
+
+impl<F: Queued> Shaper<F> {
+    /// An empty queue before `link`.
+    #[must_use]
+    pub fn new(config: &BucketConfig, link: &Link) -> Self {
+        let over = Box::new(AnyQueue::over(config.over.as_deref(), link));
+        Self { bucket: Bucket::new(config), over, first: None }
+    }
+}
+
+impl<F: Queued> Discipline<F> for Shaper<F> {
+    fn enqueue<C: Chance>(&mut self, item: Item<F>, chance: &mut C, fates: &mut Fates<F>) {
+        // `tbf_enqueue`: a frame larger than the bucket would block the queue for ever.
+        if self.bucket.ever_passes(item.bytes) {
+            self.over.enqueue(item, chance, fates);
+        } else {
+            fates.drop_at_arrival(&item);
+        }
+    }
+
+    fn dequeue<C: Chance>(
+        &mut self,
+        now: Time,
+        chance: &mut C,
+        fates: &mut Fates<F>,
+    ) -> Option<Item<F>> {
+        if self.first.is_none() {
+            self.first = self.over.dequeue(now, chance, fates);
+        }
+        let first = self.first?;
+        if !self.bucket.take(now, first.bytes) {
+            return None;
+        }
+        self.first = None;
+        Some(first)
+    }
+
+    fn next(&self) -> Time {
+        self.first.map_or_else(|| self.over.next(), |first| self.bucket.ready_at(first.bytes))
+    }
+
+    fn backlog(&self) -> Backlog {
+        let first = self
+            .first
+            .map_or(Backlog::default(), |first| Backlog { bytes: first.bytes.into(), frames: 1 });
+        self.over.backlog().and(first)
+    }
+}

@@ -442,6 +442,63 @@ class Zone(Wire):
 Node = Annotated[Host | Zone | Switch, Field(discriminator="kind")]
 
 
+class NoJitter(Wire):
+    kind: Literal["none"] = "none"
+
+
+class UniformJitter(Wire):
+    kind: Literal["uniform"] = "uniform"
+    max_ns: int = Field(ge=0, le=_PATH_MAX_NS)
+
+
+class ExponentialJitter(Wire):
+    kind: Literal["exponential"] = "exponential"
+    mean_ns: int = Field(ge=0, le=_PATH_MAX_NS)
+
+
+Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discriminator="kind")]
+
+
+class IndependentLoss(Wire):
+    """Each frame is lost with the same probability."""
+
+    kind: Literal["independent"] = "independent"
+    share_ppm: int = Field(ge=0, le=1_000_000)
+    """Millionths of the frames that are lost."""
+
+
+class GilbertElliottLoss(Wire):
+    """Losses in bursts: the link is in a good or a bad state (Gilbert 1960, Elliott 1963)."""
+
+    kind: Literal["gilbert-elliott"] = "gilbert-elliott"
+    to_bad_ppm: int = Field(ge=0, le=1_000_000)
+    """Millionths of the frames in the good state that are the last ones there."""
+    to_good_ppm: int = Field(ge=0, le=1_000_000)
+    """Millionths of the frames in the bad state that are the last ones there."""
+    in_bad_ppm: int = Field(ge=0, le=1_000_000)
+    """Millionths of the frames in the bad state that are lost."""
+    in_good_ppm: int = Field(ge=0, le=1_000_000)
+    """Millionths of the frames in the good state that are lost."""
+
+
+Loss = Annotated[IndependentLoss | GilbertElliottLoss, Field(discriminator="kind")]
+
+
+class LinkPath(Wire):
+    """One direction of a link that loses, duplicates or delays frames at random."""
+
+    extra_delay_ns: int = Field(default=0, ge=0, le=_PATH_MAX_NS)
+    """Constant delay of this direction in addition to the link's."""
+    loss: Loss | None = None
+    """None: frames are lost only where they find no room in a queue."""
+    duplicate_ppm: int = Field(default=0, ge=0, le=1_000_000)
+    """Millionths of the frames that arrive twice."""
+    jitter: Jitter = NoJitter()
+    """Random delay of each frame in addition to the constant one."""
+    reorders: bool = False
+    """True if a frame may overtake those sent before it; otherwise it waits for them."""
+
+
 class Port(Wire):
     """An end of a link: an interface of a host, or a port of a switch."""
 
@@ -456,6 +513,16 @@ class Port(Wire):
     """The discipline of the frames that wait to be sent from this end. None: they leave in the
     order in which they came, a switch has room for them as its buffer says, and an interface for
     `transmit_queue_frames`."""
+    path: LinkPath | None = Field(default=None, exclude_if=lambda given: given is None)
+    """What the link does to frames that this end sends, besides its delay; None: nothing."""
+
+    def halved(self) -> Port:
+        """The end with half of the delay that its direction has in addition to the link's."""
+        if self.path is None:
+            return self
+        half_ns = self.path.extra_delay_ns // 2
+        path = self.path.model_copy(update={"extra_delay_ns": half_ns})
+        return self.model_copy(update={"path": path})
 
 
 class Link(Wire):
@@ -464,13 +531,23 @@ class Link(Wire):
     a: Port
     b: Port
     delay_ns: int = Field(ge=0, le=_PATH_MAX_NS)
-    """Propagation time in one direction; it is the same in both."""
+    """Propagation time in one direction. It is the same in both, except for `Port.path`."""
     mtu_bytes: int = Field(ge=576)
 
     @property
     def ports(self) -> tuple[Port, Port]:
         """Both ends."""
         return self.a, self.b
+
+    def halved(self) -> Link:
+        """The link with half of its propagation time in each direction."""
+        return self.model_copy(
+            update={"a": self.a.halved(), "b": self.b.halved(), "delay_ns": self.delay_ns // 2}
+        )
+
+    def delay_from_ns(self, port: Port) -> int:
+        """Propagation time of frames that this end sends, without random parts."""
+        return self.delay_ns + (port.path.extra_delay_ns if port.path is not None else 0)
 
 
 NamedT = TypeVar("NamedT", Group, Host | Zone | Switch)
@@ -515,23 +592,6 @@ def _named(among: tuple[NamedT, ...], name: str) -> NamedT:
         if one.name == name:
             return one
     raise KeyError(name)
-
-
-class NoJitter(Wire):
-    kind: Literal["none"] = "none"
-
-
-class UniformJitter(Wire):
-    kind: Literal["uniform"] = "uniform"
-    max_ns: int = Field(ge=0, le=_PATH_MAX_NS)
-
-
-class ExponentialJitter(Wire):
-    kind: Literal["exponential"] = "exponential"
-    mean_ns: int = Field(ge=0, le=_PATH_MAX_NS)
-
-
-Jitter = Annotated[NoJitter | UniformJitter | ExponentialJitter, Field(discriminator="kind")]
 
 
 Role = Literal["client", "server"]

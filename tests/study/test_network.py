@@ -365,9 +365,15 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (two_hosts("    - {between: [client, server], loss: 1 %}\n"),
-         "8:41: topology.links.0.loss: random loss on a link is not supported; switches drop "
-         "frames when a buffer is full: make port_buffer smaller, or the link behind it slower"),
+        (two_hosts("    - {between: [client, server], reorder: true}\n"),
+         "8:44: topology.links.0.reorder: frames overtake others only if delays are random: give "
+         "jitter"),
+        (two_hosts("    - {between: [client, server], loss: 101 %}\n"),
+         "8:41: topology.links.0.loss: must be at most 100 %, not 101 %"),
+        (two_hosts("    - {between: [client, server], delay: {up: 20 ms}}\n"),
+         "8:42: topology.links.0.delay.down: is missing"),
+        (two_hosts("    - {between: [client, server], loss: {gilbert-elliott: {to_bad: 1 %}}}\n"),
+         "8:65: topology.links.0.loss.gilbert-elliott.to_good: is missing"),
         (two_hosts(BOTH, more=ONE_SWITCH + "  switches: {east: generic-deep}\n"),
          "7:11: topology.switch: is short for a single switch; keep either switch or switches"),
         (two_hosts(BOTH, more="  switches: {client: generic-deep}\n"),

@@ -39,9 +39,10 @@ pub use netstudy_fabric::queue::QueueConfig as Queue;
 pub use netstudy_fabric::switch::{IngressQueuedConfig, OutputQueuedConfig, SharedMemoryConfig};
 pub use plan::{
     CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group, Host,
-    Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Network, Nic, Node, OffloadRule,
-    Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles, RtoRule, Run,
-    SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until, Workload, Zone,
+    Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Loss, Network, Nic, Node,
+    OffloadRule, Path, Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles,
+    RtoRule, Run, SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until,
+    Workload, Zone,
 };
 pub use queue_statistics::QueueStatistics;
 pub use record::{

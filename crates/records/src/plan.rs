@@ -441,6 +441,48 @@ pub struct Port {
     /// [`Nic::transmit_queue_frames`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// What the link does to frames that this end sends, besides its delay; none: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Box<Path>>,
+}
+
+/// One direction of a link that loses, duplicates or delays frames at random.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Path {
+    /// Constant delay of this direction in addition to the link's.
+    #[serde(deserialize_with = "spans::ns")]
+    pub extra_delay_ns: u64,
+    /// Frames that are lost; none: only those that find no room in a queue.
+    pub loss: Option<Loss>,
+    /// Millionths of the frames that arrive twice.
+    pub duplicate_ppm: u32,
+    /// Random delay of each frame in addition to the constant one.
+    pub jitter: Jitter,
+    /// True if a frame may overtake those sent before it; otherwise it waits for them.
+    pub reorders: bool,
+}
+
+/// A model of random loss.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Loss {
+    /// Each frame is lost with the same probability.
+    Independent {
+        /// Millionths of the frames that are lost.
+        share_ppm: u32,
+    },
+    /// The link is in a good or a bad state (Gilbert 1960, Elliott 1963).
+    GilbertElliott {
+        /// Millionths of the frames in the good state that are the last ones there.
+        to_bad_ppm: u32,
+        /// Millionths of the frames in the bad state that are the last ones there.
+        to_good_ppm: u32,
+        /// Millionths of the frames in the bad state that are lost.
+        in_bad_ppm: u32,
+        /// Millionths of the frames in the good state that are lost.
+        in_good_ppm: u32,
+    },
 }
 
 /// The traffic of a run. Roles are bound to hosts and zones by name; `host@interface` selects an
@@ -753,10 +795,11 @@ pub struct SecretSource {
 }
 
 /// A random delay.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Jitter {
     /// No delay.
+    #[default]
     None,
     /// Uniform between zero and a limit.
     Uniform {

@@ -98,6 +98,16 @@ impl<T: Copy + Default> Ring<T> {
         self.tail += 1;
     }
 
+    /// Adds a value before the one at `index`, or at the back. Moves all values behind it.
+    pub fn insert(&mut self, index: usize, value: T) {
+        debug_assert!(index <= self.len(), "there are fewer values");
+        self.push_back(value);
+        for number in (self.head + index + 1..self.tail).rev() {
+            let (slot, before) = (self.slot(number), self.slot(number - 1));
+            self.slots.swap(slot, before);
+        }
+    }
+
     /// Forgets the value at the front; there must be one.
     #[inline]
     pub const fn drop_front(&mut self) {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::iter;
 
+use netstudy_path::PathCounters;
 use netstudy_records::FRAMES_RECEIVED_BY_SIZE;
 use netstudy_tcp::Counters;
 use netstudy_units::Duration;
@@ -145,6 +146,15 @@ pub(crate) fn of_port(end: &EndCounters) -> [(&'static str, u64); 18] {
         (name[4], sizes[4]),
         (name[5], sizes[5]),
         (name[6], sizes[6]),
+    ]
+}
+
+/// Counters of frames that an end sends on a link that is not perfect.
+pub(crate) fn of_path(path: &PathCounters) -> [(&'static str, u64); 3] {
+    [
+        ("link_frames_lost", path.frames_lost),
+        ("link_frames_duplicated", path.frames_duplicated),
+        ("link_frames_reordered", path.frames_reordered),
     ]
 }
 

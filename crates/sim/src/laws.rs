@@ -2,6 +2,8 @@
 
 use netstudy_fabric::ethernet;
 use netstudy_fabric::topology::Route;
+use netstudy_path::Passed;
+use netstudy_records as records;
 use netstudy_records::Check;
 use netstudy_tcp::Segment;
 
@@ -96,6 +98,16 @@ pub(crate) fn switches_conserve(wiring: &Wiring, outcome: &Outcome) -> Option<Ch
     let names = wiring.switches.iter().map(|switch| switch.name.as_str());
     let found: Vec<_> = names.zip(&outcome.switches).collect();
     (found.len() > 1).then(|| at_switches(&found))
+}
+
+/// Checks the loss, duplicates and delays of links that are not perfect.
+pub(crate) fn links_are_as_asked(run: &records::Run, outcome: &Outcome) -> Vec<Check> {
+    let ends = run.network.links.iter().flat_map(|link| [&link.a, &link.b]);
+    let passed = ends.zip(&outcome.end().ends).filter_map(|(port, end)| {
+        let records::Port { node, name, path, .. } = port;
+        Some(Passed { node, port: name, asked: path.as_deref()?, counters: end.path? })
+    });
+    netstudy_path::checks(&passed.collect::<Vec<_>>())
 }
 
 fn at_switches(found: &[(&str, &SwitchFrames)]) -> Check {

@@ -276,7 +276,7 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
         let port = &topology.cables()[cable].ends[end];
         let node = topology.nodes()[port.node].name.as_str();
         let counted = edges.iter().map(|edge| edge.ends[at.number()]);
-        let readings = match topology.attachment(at) {
+        let at_device: Readings = match topology.attachment(at) {
             // The counters of an interface are reported for its port and added to those of its
             // host, which may have several interfaces.
             Attachment::Interface(_) => {
@@ -291,7 +291,13 @@ fn counters(wiring: &Wiring, edges: &[&Snapshot]) -> (ByNode, ByPort) {
             }
             Attachment::SwitchPort { .. } => readings(counted.map(|end| counters::of_port(&end))),
         };
-        ports.entry(node.to_owned()).or_default().insert(port.name.clone(), readings);
+        let path = readings(
+            edges
+                .iter()
+                .filter_map(|edge| edge.ends[at.number()].path.as_ref().map(counters::of_path)),
+        );
+        let all = at_device.into_iter().chain(path).collect();
+        ports.entry(node.to_owned()).or_default().insert(port.name.clone(), all);
     }
     let mut counters = ByNode::new();
     for (node, edges) in &tcp {

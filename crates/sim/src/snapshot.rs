@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use netstudy_fabric::queue::ClassStatistics;
 use netstudy_fabric::{FrameSizes, PauseCounters, PortCounters};
+use netstudy_path::PathCounters;
 use netstudy_tcp::{Counters, SenderTimes, Standing};
 use netstudy_units::Duration;
 
@@ -114,6 +115,8 @@ pub(crate) struct EndCounters {
     /// arrival and are still in flight to the switch.
     pub(crate) queue_bytes: u64,
     pub(crate) pauses: PauseCounters,
+    /// What happened to frames that this end sent; none if its link is perfect.
+    pub(crate) path: Option<PathCounters>,
 }
 
 impl EndCounters {

@@ -25,7 +25,7 @@ from netstudy.plan.workloads import planned_of
 from netstudy.study.loader import load_text
 from netstudy.study.one_cell import one_cell
 from netstudy.study.references import concrete, references, resolve
-from netstudy.study.topology import EachWay
+from netstudy.study.topology import DelayEachWay, EachWay
 from netstudy.units import format_duration, format_rate, format_size
 from netstudy.wire import Disk, Group, Host, Level, Run
 
@@ -351,18 +351,20 @@ class Raiser:
         """Half the delay of all links. Other parts of the round trip stay as they are."""
         values: dict[str, str] = {}
         for path, link in resolve(self.study.topology, self._levels).placed_links:
-            if link.delay:
-                at = dotted(("topology", *path, "delay"))
-                values[at] = format_duration(concrete(link.delay) // 2)
+            at = ("topology", *path, "delay")
+            each = link.delay
+            parts = {"up": each.up, "down": each.down} if isinstance(each, DelayEachWay) else {}
+            for key, delay in parts.items():
+                values[dotted((*at, key))] = format_duration(concrete(delay) // 2)
+            if each and not isinstance(each, DelayEachWay):
+                values[dotted(at)] = format_duration(concrete(each) // 2)
         if not values:
             raise CannotRaiseError("no link has a delay that could be shortened")
         return _raise(bound, values, left=self._left_of_trips())
 
     def _left_of_trips(self) -> float:
         network = self._run.network
-        halved = tuple(
-            one.model_copy(update={"delay_ns": one.delay_ns // 2}) for one in network.links
-        )
+        halved = tuple(one.halved() for one in network.links)
         shorter = self._run.model_copy(
             update={"network": network.model_copy(update={"links": halved})}
         )

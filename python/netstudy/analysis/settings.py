@@ -94,7 +94,13 @@ def _of_link(link: Link) -> Settings:
         for end, port in (("nic_a", a), ("nic_b", b))
         if port.nic is not None
     }
-    return flat({**rates, "delay_ns": link.delay_ns, "mtu_bytes": link.mtu_bytes, **own})
+    paths = {
+        end: port.path.model_dump()
+        for end, port in (("path_there", a), ("path_back", b))
+        if port.path is not None
+    }
+    common = {"delay_ns": link.delay_ns, "mtu_bytes": link.mtu_bytes}
+    return flat({**rates, **common, **own, **paths})
 
 
 def _named(

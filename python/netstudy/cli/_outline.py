@@ -87,11 +87,12 @@ def _end(network: wire.Network, port: wire.Port) -> str:
 
 
 def _properties(link: wire.Link) -> str:
-    from netstudy.units import format_duration, format_rate
+    from netstudy.plan.path_words import link_words
+    from netstudy.units import format_rate
 
     up, down = (format_rate(port.rate_bps) for port in link.ports)
     rate = up if up == down else f"{up} out, {down} back"
-    return f"{rate}, {format_duration(link.delay_ns)}, MTU {link.mtu_bytes}"
+    return f"{rate}, {link_words(link)}, MTU {link.mtu_bytes}"
 
 
 def _workload(distinct: Sequence[wire.Run], runs: Sequence[wire.Run]) -> Iterator[Line]:

@@ -17,6 +17,7 @@ from fractions import Fraction
 from netstudy import buffers, wire
 from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
+from netstudy.plan.link_paths import paths_of
 from netstudy.plan.network import Devices
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
@@ -49,11 +50,19 @@ class _Properties:
     down_bps: int
     delay_ns: int
     mtu_bytes: int
+    up_path: wire.LinkPath | None = None
+    down_path: wire.LinkPath | None = None
 
     @property
     def reversed(self) -> _Properties:
         """The same link, seen from its second end."""
-        return replace(self, up_bps=self.down_bps, down_bps=self.up_bps)
+        return replace(
+            self,
+            up_bps=self.down_bps,
+            down_bps=self.up_bps,
+            up_path=self.down_path,
+            down_path=self.up_path,
+        )
 
 
 @dataclass(frozen=True)
@@ -178,7 +187,11 @@ class Graph:
             far = self._end(path, link, link.between[1 - single], name)
             self._joined.append(_Joined(far, switch, inwards))
         near = self._end(path, link, link.between[single], host)
-        self._joined.append(_Joined(near, switch, replace(inwards.reversed, delay_ns=0)))
+        self._joined.append(
+            _Joined(
+                near, switch, replace(inwards.reversed, delay_ns=0, up_path=None, down_path=None)
+            )
+        )
 
     def _wire_switch(self, host: str, ports: int) -> _End:
         name = wire_name(host, self._wires.keys() | self.topology.all_switches.keys())
@@ -216,11 +229,14 @@ class Graph:
     def _properties(self, path: Path, link: Link) -> _Properties:
         mtu = concrete(link.mtu)
         up_bps, down_bps = self._rates(path, link)
+        delay_ns, up_path, down_path = paths_of(link)
         return _Properties(
             up_bps=self._scaled(up_bps, path),
             down_bps=self._scaled(down_bps, path),
-            delay_ns=concrete(link.delay) or 0,
+            delay_ns=delay_ns,
             mtu_bytes=_mtu_default(link) if mtu is None else mtu,
+            up_path=up_path,
+            down_path=down_path,
         )
 
     def _scaled(self, rate_bps: int, path: Path) -> int:
@@ -274,18 +290,18 @@ class Graph:
     def _link(self, joined: _Joined) -> wire.Link:
         like = joined.like
         return wire.Link(
-            a=self._port(joined.a, joined.b, like.up_bps),
-            b=self._port(joined.b, joined.a, like.down_bps),
+            a=self._port(joined.a, joined.b, like.up_bps, like.up_path),
+            b=self._port(joined.b, joined.a, like.down_bps, like.down_path),
             delay_ns=like.delay_ns,
             mtu_bytes=like.mtu_bytes,
         )
 
-    def _port(self, own: _End, peer: _End, rate_bps: int) -> wire.Port:
+    def _port(self, own: _End, peer: _End, rate_bps: int, path: wire.LinkPath | None) -> wire.Port:
         name = own.interface
         if name is None:
             several = len(self._interfaces.get(peer.node, ())) > 1
             name = f"{peer.node}@{peer.interface}" if several else peer.node
-        return wire.Port(node=own.node, name=name, rate_bps=rate_bps, nic=own.nic)
+        return wire.Port(node=own.node, name=name, rate_bps=rate_bps, nic=own.nic, path=path)
 
     def _nodes(self) -> Iterator[wire.Host | wire.Zone | wire.Switch]:
         for group in self.topology.groups:

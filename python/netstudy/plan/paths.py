@@ -43,7 +43,7 @@ class Route:
     @property
     def delay_ns(self) -> int:
         """Propagation delay, summed over all links."""
-        return sum(link.delay_ns for _, link in self.hops)
+        return sum(link.delay_from_ns(port) for port, link in self.hops)
 
     @property
     def mtu_bytes(self) -> int | None:

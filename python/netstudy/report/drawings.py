@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from textwrap import wrap
 
 from netstudy.analysis.ideal import access_links, host_of
+from netstudy.plan.path_words import link_words
 from netstudy.report.numbers import duration_text, level_text
 from netstudy.report.svg import FAINT, Drawing, text_width
 from netstudy.report.workloads.base import DRAWN_HOSTS, role_name, span, texts
@@ -161,7 +162,7 @@ def _access_lines(runs: Sequence[Run], role: str) -> list[str]:
     return [
         texts(_rate(link) for link in links),
         f"MTU {texts(f'{link.mtu_bytes} B' for link in links)}",
-        f"delay {texts(duration_text(link.delay_ns) for link in links)}",
+        f"delay {texts(link_words(link, duration_text) for link in links)}",
     ]
 
 
@@ -378,7 +379,7 @@ def _link_notes(runs: Sequence[Run], boxes: Sequence[_Box]) -> list[str]:
     """Notes on rate, delay and MTU: one for each combination, with the links that have it."""
     found: dict[str, dict[str, None]] = {}
     for (a, b), links in _links_between(runs, boxes).items():
-        delays = texts(duration_text(link.delay_ns) for link in links)
+        delays = texts(link_words(link, duration_text) for link in links)
         mtus = texts(f"{link.mtu_bytes} B" for link in links)
         what = f"{texts(map(_rate, links))}, delay {delays}, MTU {mtus}"
         found.setdefault(what, {})[f"{boxes[a].label} – {boxes[b].label}"] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator
 from itertools import chain, count
-from typing import Annotated, Any, TypeVar, get_args
+from typing import Annotated, TypeVar, get_args
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -30,6 +30,7 @@ from netstudy.documents.problems import Path
 from netstudy.documents.shapes import Short
 from netstudy.documents.validation import Model, fault
 from netstudy.knobs import disorder, knobs, model_with, settings
+from netstudy.study.jitter import Delay, Jitter, JitterOrNone
 from netstudy.study.places import LinkEnd, Place, PlaceValue
 from netstudy.wire_model import Wire
 
@@ -37,8 +38,8 @@ ModelT = TypeVar("ModelT", bound=Model)
 
 PortRate = Annotated[int | Ref, Typed(knobs(wire.Port)["rate"].scalar)]
 """bit/s."""
-Delay = Annotated[int | Ref, Typed(knobs(wire.Link)["delay"].scalar)]
-"""nanoseconds."""
+FrameShare = Annotated[int | Ref, Typed(knobs(wire.LinkPath)["duplicate"].scalar)]
+"""Millionths."""
 
 LinkKind = Annotated[str | Ref, Typed(Choice(("ethernet", "hipersocket"), "a kind of link"))]
 Stack = Annotated[wire.Stack | Ref, Typed(Choice(get_args(wire.Stack), "a kind of network stack"))]
@@ -175,8 +176,61 @@ class EachWay(Model):
     """The rate in the other direction."""
 
 
+class DelayEachWay(Model):
+    """The delay of a link whose two directions differ."""
+
+    up: Delay
+    """From the first of the two ends to the second; in `link`, from each host to the switch."""
+    down: Delay
+    """The delay in the other direction."""
+
+
+class GilbertElliott(Model):
+    """Losses in bursts. After each frame, the link may change between a good and a bad state, which
+    have a loss of their own (Gilbert 1960, Elliott 1963). These are p, r, 1-h and 1-k of
+    `netem loss gemodel`."""
+
+    to_bad: FrameShare
+    """Probability of the change from good to bad after a frame: p."""
+    to_good: FrameShare
+    """Probability of the change from bad to good after a frame: r; bursts last 1/r frames."""
+    in_bad: FrameShare = 1_000_000
+    """Share of the frames in the bad state that are lost: 1-h."""
+    in_good: FrameShare = 0
+    """Share of the frames in the good state that are lost: 1-k."""
+
+
+class Bursts(Model):
+    """A model of losses in bursts."""
+
+    gilbert_elliott: GilbertElliott = Field(alias="gilbert-elliott")
+    """Two states with a loss each."""
+
+
+def _kind_of_loss(value: object) -> str:
+    return "=bursts" if isinstance(value, dict | Bursts) else "=independent"
+
+
+OneWayLoss = Annotated[
+    Annotated[FrameShare, Tag("=independent")] | Annotated[Bursts, Tag("=bursts")],
+    Discriminator(_kind_of_loss),
+]
+"""A share of frames, each lost independently, or a model of bursts."""
+
+
+class LossEachWay(Model):
+    """The loss of a link whose two directions differ."""
+
+    up: OneWayLoss = 0
+    """From the first of the two ends to the second; in `link`, from each host to the switch."""
+    down: OneWayLoss = 0
+    """The loss in the other direction."""
+
+
 def _ways(value: object) -> str:
-    return "=each way" if isinstance(value, dict | EachWay) else "=both ways"
+    is_each = isinstance(value, EachWay | DelayEachWay | LossEachWay)
+    is_map = isinstance(value, dict) and not value.keys().isdisjoint(("up", "down"))
+    return "=each way" if is_each or is_map else "=both ways"
 
 
 LinkRate = Annotated[
@@ -184,6 +238,16 @@ LinkRate = Annotated[
     Discriminator(_ways),
 ]
 """One rate for both directions, or one for each."""
+LinkDelay = Annotated[
+    Annotated[Delay, Tag("=both ways")] | Annotated[DelayEachWay, Tag("=each way")],
+    Discriminator(_ways),
+]
+"""One delay for both directions, or one for each."""
+LinkLoss = Annotated[
+    Annotated[OneWayLoss, Tag("=both ways")] | Annotated[LossEachWay, Tag("=each way")],
+    Discriminator(_ways),
+]
+"""One loss for both directions, or one for each."""
 
 
 class LinkProperties(Model):
@@ -192,8 +256,19 @@ class LinkProperties(Model):
     rate: LinkRate | None = None
     """Rate in each direction, or `{up: …, down: …}` if the two differ; by default, the highest rate
     that both ends support."""
-    delay: Delay | None = None
-    """Propagation time in one direction; by default 0."""
+    delay: LinkDelay | None = None
+    """Propagation time in one direction, or `{up: …, down: …}` if the two differ; by default 0."""
+    loss: LinkLoss | None = None
+    """Frames that are lost at random in each direction: `1 %`, each independently of others, or
+    `{gilbert-elliott: {to_bad: 1 %, to_good: 20 %}}` for bursts; `{up: …, down: …}` if the two
+    differ. By default, only full queues lose frames."""
+    duplicate: FrameShare | None = None
+    """Share of the frames that arrive twice, in each direction."""
+    jitter: JitterOrNone = Jitter(none=True)
+    """Random delay of each frame, in each direction: `{exponential: 2 ms}` or `{uniform: 5 ms}`."""
+    reorder: Switched = False
+    """Whether a frame whose random delay is shorter overtakes others; otherwise it waits for
+    them."""
     mtu: MtuSize | None = None
     """Largest IP packet in bytes; by default 1500, or 8192 for a `hipersocket`."""
     kind: LinkKind = "ethernet"
@@ -204,16 +279,11 @@ class LinkProperties(Model):
     buffers: Count | None = None
     """Number of driver buffers at both ends, for frames that wait to be sent."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_loss(cls, value: Any) -> Any:
-        if isinstance(value, dict) and "loss" in value:
-            message = (
-                "random loss on a link is not supported; switches drop frames when a buffer is "
-                "full: make port_buffer smaller, or the link behind it slower"
-            )
-            raise fault(message, "loss")
-        return value
+    @model_validator(mode="after")
+    def _reorders_by_jitter(self) -> LinkProperties:
+        if self.reorder and self.jitter.none:
+            raise fault("frames overtake others only if delays are random: give jitter", "reorder")
+        return self
 
 
 class Link(LinkProperties):

@@ -179,6 +179,20 @@ impl Trace {
         sent
     }
 
+    /// The link delays the packet in `slot`, which has just left for it, until `at`.
+    pub(crate) fn delay(&mut self, number: usize, slot: usize, at: Time) {
+        let on_link = Spot { place: Place::Propagation, site: Site::Link(number as u32) };
+        self.packets[slot] = self.spend(self.packets[slot], on_link, at);
+    }
+
+    /// The link makes the packet in `twin` of the one in `slot`.
+    pub(crate) fn duplicate(&mut self, slot: usize, twin: usize) {
+        if self.packets.len() <= twin {
+            self.packets.resize(twin + 1, NodeId::BEFORE);
+        }
+        self.packets[twin] = self.packets[slot];
+    }
+
     /// The packet in `slot` stays inside of the host, and leaves TCP's side of the path at `departs`.
     pub(crate) fn stay(&mut self, interface: usize, slot: usize, departs: Time) {
         let site = Site::Node(self.receivers[interface].host);

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 
 use netstudy_fabric::ethernet;
 use netstudy_records::{
-    Buffer, CongestionControl, DataPath, Direction, FileSink, FileSource, Ftp, Mode, Nic, Phase,
-    PhaseKind, Readings, Request, Roles, Run, RunRecord, Transfer, Until, Workload,
+    Buffer, CongestionControl, DataPath, Direction, FileSink, FileSource, Ftp, Jitter, Loss, Mode,
+    Nic, Path, Phase, PhaseKind, Readings, Request, Roles, Run, RunRecord, Transfer, Until,
+    Workload,
 };
 use netstudy_tcp::Segment;
 use netstudy_units::{Duration, Rate, Serializer, Time};
@@ -297,6 +298,41 @@ fn pausing_scenarios() -> impl Strategy<Value = Run> {
     )
 }
 
+/// A link that loses and duplicates some frames and delays each by another time, in one direction.
+fn paths() -> impl Strategy<Value = Path> {
+    let bursts = (1..50_000_u32, 100_000..1_000_000_u32).prop_map(|(to_bad_ppm, to_good_ppm)| {
+        Loss::GilbertElliott { to_bad_ppm, to_good_ppm, in_bad_ppm: 1_000_000, in_good_ppm: 0 }
+    });
+    let alone = (0..30_000_u32).prop_map(|share_ppm| Loss::Independent { share_ppm });
+    let jitter = prop_oneof![
+        Just(Jitter::None),
+        (1..20_000_u64).prop_map(|mean_ns| Jitter::Exponential { mean_ns }),
+    ];
+    let loss = prop_oneof![Just(None), alone.prop_map(Some), bursts.prop_map(Some)];
+    (0..50_000_u64, loss, 0..10_000_u32, jitter, any::<bool>()).prop_map(
+        |(extra_delay_ns, loss, duplicate_ppm, jitter, reorders)| Path {
+            extra_delay_ns,
+            loss,
+            duplicate_ppm,
+            jitter,
+            reorders,
+        },
+    )
+}
+
+/// Scenarios with links that are not perfect, at the first host and at the others.
+fn imperfect_scenarios() -> impl Strategy<Value = Run> {
+    let path = || prop::option::of(paths().prop_map(Box::new));
+    (scenarios(), [path(), path(), path()]).prop_map(|(mut run, [up, down, others])| {
+        let [first, rest @ ..] = &mut run.network.links[..] else { panic!("there are hosts") };
+        (first.a.path, first.b.path) = (up, down);
+        for link in rest {
+            link.a.path = others.clone();
+        }
+        run
+    })
+}
+
 fn direction() -> impl Strategy<Value = Direction> {
     prop_oneof![Just(Direction::Get), Just(Direction::Put), Just(Direction::Both)]
 }
@@ -401,6 +437,11 @@ proptest! {
         }
         prop_assert_eq!(&counted[0], &counted[1]);
         prop_assert_eq!(&counted[0], &counted[2]);
+    }
+
+    #[test]
+    fn links_that_are_not_perfect_treat_frames_alike_in_all_ways(run in imperfect_scenarios()) {
+        agreed(&run, &[Way::General, Way::Steps]);
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(crate) enum TracePoint {
     Dropped(usize),
     /// The last bit of the frame leaves the switch at this port.
     Left(usize),
+    /// The frame is lost on this wire.
+    Lost(usize),
     /// The host drops the frame because its ring is full.
     RingDropped(usize),
     /// The TCP of the host gets the segment.

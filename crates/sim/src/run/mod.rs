@@ -155,6 +155,7 @@ impl Setting<'_> {
             laws::frames_conserved(&outcome),
         ];
         checks.extend(laws::switches_conserve(wiring, &outcome));
+        checks.extend(laws::links_are_as_asked(run, &outcome));
         let mut samples = record::samples(run, wiring, cast, &outcome);
         add(&outcome, &mut samples, &mut checks);
         if let Some(accounts) = accounts {

@@ -11,6 +11,7 @@ use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Route, Side, Topology, TopologyError,
 };
 use netstudy_fabric::{BufferConfig, Link, PauseThresholds, ethernet};
+use netstudy_path::Path;
 use netstudy_random::Stream;
 use netstudy_records as records;
 use netstudy_records::Modelled;
@@ -31,6 +32,9 @@ pub(crate) struct Wiring {
     pub(crate) interfaces: Vec<InterfaceKind>,
     /// All switches, by number.
     pub(crate) switches: Vec<SwitchKind>,
+    /// For each link end, by number: what the link does to frames that the end sends; none: it only
+    /// delays them.
+    pub(crate) paths: Vec<Option<Box<Path>>>,
     /// The participants that the roles of the workload name. Each has one application.
     pub(crate) members: Vec<Member>,
     /// The route of each connection.
@@ -226,6 +230,7 @@ impl Wiring {
             interfaces,
             switches,
             dscps: connections.iter().map(|ends| ends.map(|member| members[member].dscp)).collect(),
+            paths: paths(run)?,
             members,
             routes,
             local_paths,
@@ -399,11 +404,11 @@ impl Wiring {
         self.star(connections).filter(Star::has_closed_form)
     }
 
-    /// The network as a star around one switch; none if it is not such a star, or if hosts have
-    /// stations.
+    /// The network as a star around one switch; none if it is not such a star, if hosts have
+    /// stations, or if a link is not perfect.
     fn star(&self, connections: &[[usize; 2]]) -> Option<Star<'_>> {
         let [switch] = &self.switches[..] else { return None };
-        if self.has_stations() {
+        if self.has_stations() || self.paths.iter().any(Option::is_some) {
             return None;
         }
         let mut at = vec![None; self.members.len()];
@@ -811,6 +816,17 @@ fn dscp(group: &records::Group) -> Result<u8, String> {
         dscp @ 0..64 => Ok(dscp),
         dscp => Err(format!("the code point {dscp} of {:?} is above 63", group.name)),
     }
+}
+
+/// For each link end, by number: the path of frames that it sends.
+fn paths(run: &records::Run) -> Result<Vec<Option<Box<Path>>>, String> {
+    let ends = run.network.links.iter().flat_map(|link| [&link.a, &link.b]);
+    let path = |port: &records::Port| {
+        let made =
+            port.path.as_ref().map(|path| Path::new(path, &run.seed, &port.node, &port.name));
+        made.map(|path| path.map(Box::new)).transpose()
+    };
+    ends.map(path).collect()
 }
 
 fn find_group<'a>(network: &'a records::Network, name: &str) -> Result<&'a records::Group, String> {

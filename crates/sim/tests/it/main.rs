@@ -6,6 +6,7 @@ mod files;
 mod golden;
 mod instruments;
 mod known_results;
+mod links;
 // Next to this folder, since the unit tests of `src/run` use it as well.
 #[path = "../lab/mod.rs"]
 mod lab;

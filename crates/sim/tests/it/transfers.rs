@@ -1,7 +1,7 @@
 //! Transfers and requests whose outcome can be worked out by hand.
 
 use netstudy_records::{
-    Direction, Phase, PhaseKind, Request, Roles, Run, RunRecord, Transfer, Until, Workload,
+    Direction, PhaseKind, Request, Roles, Run, RunRecord, Transfer, Workload,
 };
 
 use crate::lab::{self, DEEP, make_ok};
@@ -87,7 +87,7 @@ fn the_measuring_phase_begins_when_connections_are_open() {
 fn in_a_phase_of_a_time_a_connection_is_busy_for_all_of_it() {
     // 10 MB take 8.1 ms on a link of its own: the phase cuts the fourth one off.
     let mut run = transfers(1, 1, Direction::Get, 10_000_000);
-    set_times(&mut run, &[(PhaseKind::WarmUp, 10), (PhaseKind::Measure, 30)]);
+    lab::set_times(&mut run, &[(PhaseKind::WarmUp, 10), (PhaseKind::Measure, 30)]);
     let Workload::Transfer(transfer) = &mut run.workload else { unreachable!("it was set") };
     transfer.pause_ns = 0;
     let connections = make_ok(&run).samples.connection.expect("there were connections");
@@ -107,18 +107,12 @@ fn clients_of_one_server_share_the_rate_of_its_link() {
 
 const MS: u64 = 1_000_000;
 
-/// Phases that last for these times, in milliseconds.
-fn set_times(run: &mut Run, phases: &[(PhaseKind, u64)]) {
-    let lasts = |&(kind, ms)| Phase { kind, until: Some(Until::Time { ns: ms * MS }) };
-    run.phases = phases.iter().map(lasts).collect();
-}
-
 /// Streams of `flows` connections a pair, behind a warm-up of 100 ms.
 fn streams(clients: u32, servers: u32, direction: Direction, flows: u32, measure_ms: u64) -> Run {
     let mut run = transfers(clients, servers, direction, 1);
     let Workload::Transfer(transfer) = &mut run.workload else { unreachable!("it was set") };
     (transfer.size_bytes, transfer.flows) = (None, flows);
-    set_times(&mut run, &[(PhaseKind::WarmUp, 100), (PhaseKind::Measure, measure_ms)]);
+    lab::set_times(&mut run, &[(PhaseKind::WarmUp, 100), (PhaseKind::Measure, measure_ms)]);
     run
 }
 
@@ -229,7 +223,7 @@ fn closed_form_and_events_read_hosts_at_the_same_instant() {
 fn what_ends_behind_the_phase_is_none_of_it() {
     // 40 MB take 32 ms: of the fourth there are some bytes, and it is no transfer of the phase.
     let mut run = transfers(1, 1, Direction::Get, 40_000_000);
-    set_times(&mut run, &[(PhaseKind::Measure, 120)]);
+    lab::set_times(&mut run, &[(PhaseKind::Measure, 120)]);
     let record = make_ok(&run);
     assert_eq!(lasted_ns(&record), 120 * MS);
     let table = record.samples.transfer.as_ref().expect("there were transfers");
@@ -245,7 +239,7 @@ fn what_ends_behind_the_phase_is_none_of_it() {
 #[test]
 fn a_transfer_that_the_warmup_began_counts_by_what_comes_in_the_phase() {
     let mut run = transfers(1, 1, Direction::Get, 40_000_000);
-    set_times(&mut run, &[(PhaseKind::WarmUp, 50), (PhaseKind::Measure, 100)]);
+    lab::set_times(&mut run, &[(PhaseKind::WarmUp, 50), (PhaseKind::Measure, 100)]);
     let record = make_ok(&run);
     assert_eq!(lasted_ns(&record), 100 * MS);
     let table = record.samples.transfer.as_ref().expect("there were transfers");
@@ -260,7 +254,7 @@ fn a_transfer_that_the_warmup_began_counts_by_what_comes_in_the_phase() {
 #[test]
 fn a_cooldown_follows_when_all_that_was_under_way_has_come() {
     let mut run = streams(1, 1, Direction::Put, 1, 300);
-    set_times(&mut run, &[(PhaseKind::Measure, 300), (PhaseKind::CoolDown, 20)]);
+    lab::set_times(&mut run, &[(PhaseKind::Measure, 300), (PhaseKind::CoolDown, 20)]);
     let record = make_ok(&run);
     assert_eq!(lasted_ns(&record), 300 * MS);
     let cool = record.phases.iter().find(|phase| phase.kind == PhaseKind::CoolDown);
@@ -289,7 +283,7 @@ fn requests(think_ns: u64, every_ns: Option<u64>) -> Workload {
 fn requests_without_an_answer_at_the_end_are_counted_as_such() {
     let mut run = transfers(1, 1, Direction::Get, 1);
     run.workload = requests(0, Some(1_000));
-    set_times(&mut run, &[(PhaseKind::WarmUp, 20), (PhaseKind::Measure, 30)]);
+    lab::set_times(&mut run, &[(PhaseKind::WarmUp, 20), (PhaseKind::Measure, 30)]);
     let record = make_ok(&run);
     assert_eq!(lasted_ns(&record), 30 * MS);
     assert_eq!(lab::connections(&record).busy_ns, [30 * MS]);
@@ -308,7 +302,7 @@ fn requests_of_which_none_is_answered_in_time_are_counted_too() {
     for link in &mut run.network.links {
         link.delay_ns = 5 * MS;
     }
-    set_times(&mut run, &[(PhaseKind::Measure, 10)]);
+    lab::set_times(&mut run, &[(PhaseKind::Measure, 10)]);
     let record = make_ok(&run);
     let [latencies] = &record.samples.request[..] else { panic!("there is one pair") };
     assert_eq!((latencies.count, latencies.unanswered), (0, 10), "{latencies:?}");

@@ -124,6 +124,7 @@ fn link(host: &str) -> Link {
         rate_bps: 10_000_000_000,
         nic: None,
         queue: None,
+        path: None,
     };
     Link { a: port(host, "eth0"), b: port("switch", host), delay_ns: 1_000, mtu_bytes: 9_000 }
 }
@@ -138,6 +139,12 @@ pub(crate) fn set_iterations(run: &mut Run, warmup: u32, iterations: u32) {
     if warmup == 0 {
         run.phases.remove(0);
     }
+}
+
+/// Phases that last for these times, in milliseconds.
+pub(crate) fn set_times(run: &mut Run, phases: &[(PhaseKind, u64)]) {
+    let lasts = |&(kind, ms)| Phase { kind, until: Some(Until::Time { ns: ms * 1_000_000 }) };
+    run.phases = phases.iter().map(lasts).collect();
 }
 
 /// Sets the rate of a link, either way.

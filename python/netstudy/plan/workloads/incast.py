@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from netstudy import wire
 from netstudy.documents.problems import Path
+from netstudy.plan.jitter import wire_jitter
 from netstudy.plan.workloads.base import Context, Counts, Load, Lowering, Roles
 from netstudy.study.references import concrete
 from netstudy.study.topology import Topology
-from netstudy.study.workloads.incast import Incast, Jitter
+from netstudy.study.workloads.incast import Incast
 
 _ITERATION_BYTES = 22
 """The most bytes of one iteration in a record: four numbers and their commas, rounded up."""
@@ -39,7 +40,7 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
             striped=striped,
             request_bytes=concrete(spec.request),
             request_spacing_ns=concrete(spec.spacing),
-            start_jitter=_jitter(spec.jitter),
+            start_jitter=wire_jitter(spec.jitter),
         )
 
     def counts(self, spec: Incast) -> Counts:
@@ -54,11 +55,3 @@ class IncastLowering(Lowering[Incast, wire.Incast]):
     def sample_bytes(self, work: wire.Incast, count: float, seconds: float) -> float:  # noqa: ARG002
         """A row for each iteration."""
         return count * _ITERATION_BYTES
-
-
-def _jitter(jitter: Jitter) -> wire.NoJitter | wire.UniformJitter | wire.ExponentialJitter:
-    if jitter.exponential is not None:
-        return wire.ExponentialJitter(mean_ns=concrete(jitter.exponential))
-    if jitter.uniform is not None:
-        return wire.UniformJitter(max_ns=concrete(jitter.uniform))
-    return wire.NoJitter()

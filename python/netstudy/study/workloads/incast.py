@@ -6,8 +6,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, ClassVar
 
-from pydantic import model_validator
-
 from netstudy import wire
 from netstudy.documents.fields import (
     Count,
@@ -17,34 +15,13 @@ from netstudy.documents.fields import (
     Switched,
     Typed,
 )
-from netstudy.documents.shapes import Word, WordFlag
-from netstudy.documents.validation import Model, fault
 from netstudy.knobs import knobs
+from netstudy.study.jitter import Delay, Jitter, JitterOrNone
 from netstudy.study.places import Place, PlaceValue
-from netstudy.study.topology import Delay
 from netstudy.study.workloads.base import STATISTICS, MetricWords, Spec, WorkloadMetric
 
 RequestSize = Annotated[int | Ref, Typed(knobs(wire.Incast)["request"].scalar)]
 """bytes."""
-
-
-class Jitter(Model):
-    """A random delay, drawn anew each time: `{exponential: 75 us}`, `{uniform: 20 us}` or
-    `none`."""
-
-    exponential: Delay | None = None
-    """Mean of an exponential distribution."""
-    uniform: Delay | None = None
-    """The largest delay of a uniform distribution from 0."""
-    none: WordFlag = False
-    """No delay."""
-
-    @model_validator(mode="after")
-    def _one_kind(self) -> Jitter:
-        kinds = [self.exponential is not None, self.uniform is not None, self.none]
-        if sum(kinds) != 1:
-            raise fault("must be {exponential: 75 us}, {uniform: 20 us} or none")
-        return self
 
 
 class Incast(Spec):
@@ -101,9 +78,7 @@ class Incast(Spec):
     """Size of the request to a server."""
     spacing: Delay = 0
     """Time between the request to one server and the request to the next."""
-    jitter: Annotated[Jitter, Word("none", "a map such as {exponential: 75 us}")] = Jitter(
-        none=True
-    )
+    jitter: JitterOrNone = Jitter(none=True)
     """Delay between the arrival of a request at a server and the first byte of the response."""
 
     @property

@@ -11,6 +11,7 @@ use netstudy_ring::Ring;
 use netstudy_units::{Duration, Time};
 
 use super::packets::{Packet, Packets};
+use super::put_in_order;
 use super::receiver::{Receiver, Watch};
 use super::sending::SendingQueue;
 use crate::network::limits::Limits;
@@ -267,7 +268,7 @@ impl SteppedInterface {
 
     /// Announces a frame whose last bit will arrive at `at`.
     pub(super) fn expect(&mut self, at: Time, packet: Packet) {
-        self.arriving.push_back((at, packet));
+        put_in_order(&mut self.arriving, at, packet);
     }
 
     /// Announces a PAUSE frame that will arrive at `at`.

@@ -32,12 +32,14 @@ mod work;
 use std::cell::RefMut;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::iter;
 
 use netstudy_fabric::queue::{ClassStatistics, Granted, Offered};
 use netstudy_fabric::stepped::{Mark, Sent};
 use netstudy_fabric::switch::Arrival;
 use netstudy_fabric::topology::{Attachment, CableEnd, Route};
 use netstudy_fabric::{FrameSizes, Link, Schedule, SwitchBuffer, Verdict, ethernet};
+use netstudy_path::Path;
 use netstudy_random::Stream;
 use netstudy_ring::Ring;
 use netstudy_tcp::{Outlet, Segment};
@@ -84,6 +86,8 @@ struct Wire {
     /// Frames that the switch at the far end has judged.
     judged: Carried,
     judged_sizes: FrameSizes,
+    /// What happens to frames on the way; none: they arrive after the delay of the link.
+    path: Option<Box<Path>>,
 }
 
 /// The far end of a wire.
@@ -256,6 +260,43 @@ impl<L: Limits, O: Tracer> General<L, O> {
     /// the frame at `judged` plus the propagation delay.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn carry(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
+        if self.wires[wire].path.is_some() {
+            self.carry_over_path(wire, judged, departs, packet);
+        } else {
+            self.carry_on(wire, judged, departs, packet);
+        }
+    }
+
+    /// Puts a frame on a wire that may lose, duplicate or delay it.
+    #[cold]
+    #[inline(never)]
+    fn carry_over_path(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
+        let Wire { path: Some(path), link, .. } = &mut self.wires[wire] else { return };
+        let (passage, delay) = (path.pass(judged), link.delay());
+        let Some(first) = passage.first else {
+            self.note(TracePoint::Lost(wire), departs, &packet);
+            self.packets.drop(&packet);
+            return;
+        };
+        // The duplicate is made before the frame goes on: at an interface, a frame may find the ring
+        // full and be gone.
+        let twin = passage.second.map(|at| (at, self.packets.duplicate(&packet)));
+        if O::ACCOUNTS
+            && let Some((_, twin)) = &twin
+        {
+            self.tracer.trace().duplicate(packet.slot(), twin.slot());
+        }
+        for (at, arriving) in iter::once((first, packet)).chain(twin) {
+            let late = at.since(judged);
+            if O::ACCOUNTS {
+                self.tracer.trace().delay(wire, arriving.slot(), at + delay);
+            }
+            self.carry_on(wire, judged + late, departs + late, arriving);
+        }
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn carry_on(&mut self, wire: usize, judged: Time, departs: Time, packet: Packet) {
         let far = self.wires[wire].far;
         match far {
             Far::Switch { .. } => {
@@ -822,6 +863,7 @@ impl Wire {
             pauses,
             judged: Carried::default(),
             judged_sizes: FrameSizes::default(),
+            path: setup.wiring.paths[at.number()].clone(),
         }
     }
 
@@ -837,10 +879,11 @@ impl Wire {
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn put(&mut self, judged: Time, packet: Packet, switches: &[Switch], schedule: &mut Schedule) {
         let at = judged + self.link.delay();
-        if self.on_the_way.is_empty() {
+        let is_first = self.on_the_way.front().is_none_or(|&(first, _)| at < first);
+        if is_first {
             self.plan(at, switches, schedule);
         }
-        self.on_the_way.push_back((at, packet));
+        put_in_order(&mut self.on_the_way, at, packet);
     }
 
     /// Removes the first frame in flight, which has arrived at its switch.
@@ -870,12 +913,15 @@ impl Setup<'_> {
 
     fn interface_steps(&self, interface: usize) -> bool {
         let kind = &self.wiring.interfaces[interface];
+        let far = self.wiring.topology.interfaces()[interface].at.far();
+        let reorders = self.wiring.paths[far.number()].as_ref().is_some_and(|path| path.reorders());
         self.all_steps
+            || reorders
             || kind.pause.honours
             || kind.pause.thresholds.is_some()
             || kind.receive.merge_bytes > 0
             || kind.queue.is_some()
-            || self.sends_pauses(self.wiring.topology.interfaces()[interface].at.far())
+            || self.sends_pauses(far)
     }
 
     /// Whether the node at an end of a link sends PAUSE frames.
@@ -933,6 +979,18 @@ impl Setup<'_> {
         let kind = self.wiring.inside(host).expect("a host with traffic inside has a path for it");
         let form = Form::Closed(Closed::new(kind, false, self.seed));
         Interface { wire: None, form }
+    }
+}
+
+/// Adds a frame to frames in flight, behind all that arrive no later. Only on a path that reorders is
+/// this not the end.
+#[cfg_attr(not(debug_assertions), inline(always))]
+fn put_in_order(on_the_way: &mut Ring<(Time, Packet)>, at: Time, packet: Packet) {
+    if on_the_way.iter().next_back().is_none_or(|&(last, _)| last <= at) {
+        on_the_way.push_back((at, packet));
+    } else {
+        let behind = on_the_way.partition_point(|&(other, _)| other <= at);
+        on_the_way.insert(behind, (at, packet));
     }
 }
 
@@ -1010,6 +1068,9 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
                 end.queue_bytes = switch.queue_bytes(port, now);
             }
         }
+        for (end, wire) in ends.iter_mut().zip(&self.wires) {
+            end.path = wire.path.as_ref().map(|path| path.counters());
+        }
         for wire in &self.wires {
             if let Far::Switch { switch, port, .. } = wire.far {
                 let at = self.switches[switch as usize].wires[port as usize];
@@ -1047,8 +1108,11 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
 
     fn frames(&self, _hosts: &Hosts<'_, T>) -> Frames {
         let sent: u64 = self.interfaces.iter().map(Interface::taken_to_send).sum();
+        let duplicated =
+            |wire: &Wire| wire.path.as_ref().map_or(0, |path| path.counters().frames_duplicated);
+        let twins: u64 = self.wires.iter().map(duplicated).sum();
         Frames {
-            sent: sent + self.sent_inside,
+            sent: sent + self.sent_inside + twins,
             ended: self.packets.ended(),
             under_way: self.packets.len() as u64,
         }
@@ -1076,7 +1140,9 @@ impl<T: Traffic, L: Limits, O: Tracer> Counted<T> for General<L, O> {
         }
         for (wire, sent) in self.wires.iter().zip(sent) {
             if let Far::Switch { switch, .. } = wire.far {
-                found[switch as usize].came += sent;
+                let counters = wire.path.as_ref().map(|path| path.counters()).unwrap_or_default();
+                found[switch as usize].came +=
+                    sent + counters.frames_duplicated - counters.frames_lost;
                 found[switch as usize].on_the_way += wire.on_the_way.len() as u64;
             }
         }

@@ -80,6 +80,11 @@ impl Packets {
         Packet { to, frame_bytes, slot, ecn, dscp }
     }
 
+    /// Adds a copy of a packet.
+    pub(super) fn duplicate(&mut self, packet: &Packet) -> Packet {
+        self.add(packet.to, packet.frame_bytes, self.segment(packet))
+    }
+
     /// The segment of a packet. If the packet was marked, the segment has the congestion mark.
     #[inline]
     pub(super) fn segment(&self, packet: &Packet) -> Segment {

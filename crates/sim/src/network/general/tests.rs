@@ -130,7 +130,7 @@ impl Lab {
                     });
                 }
                 let (node, name) = (name.to_owned(), format!("p{number}"));
-                Port { node, name, rate_bps: 10 * GBPS, nic: None, queue: None }
+                Port { node, name, rate_bps: 10 * GBPS, nic: None, queue: None, path: None }
             });
             run.network.links.push(PlanLink { a, b, delay_ns: 1_000, mtu_bytes: MTU });
         }

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from netstudy.wire_model import UINT32_MAX, Wire
+from netstudy.wire_model import UINT32_MAX, Said, Wire
 
 _LONGEST_NS = 60_000_000_000
 """A minute: the longest span of a parameter."""
@@ -43,7 +43,7 @@ class Red(Wire):
     """Probability that is reached at `max_bytes`."""
     avpkt_bytes: int = Field(default=1000, ge=1, le=UINT32_MAX)
     """Size of a usual frame."""
-    burst_packets: int = Field(ge=1, le=UINT32_MAX)
+    burst_packets: Annotated[int, Said("burst")] = Field(ge=1, le=UINT32_MAX)
     """How many usual frames may come together at an empty queue before the average exceeds
     `min_bytes`."""
     ecn: bool = False
@@ -54,7 +54,7 @@ class CoDel(Wire):
     """Controlled delay (RFC 8289)."""
 
     kind: Literal["codel"] = "codel"
-    limit_packets: int = Field(default=1000, ge=1, le=UINT32_MAX)
+    limit_packets: Annotated[int, Said("limit")] = Field(default=1000, ge=1, le=UINT32_MAX)
     """Most frames that may wait."""
     target_ns: int = Field(default=5_000_000, ge=0, le=_LONGEST_NS)
     """The acceptable standing delay."""
@@ -68,7 +68,7 @@ class FqCoDel(Wire):
     """Controlled delay of each flow, and turns between flows (RFC 8290)."""
 
     kind: Literal["fq-codel"] = "fq-codel"
-    limit_packets: int = Field(default=10_240, ge=1, le=UINT32_MAX)
+    limit_packets: Annotated[int, Said("limit")] = Field(default=10_240, ge=1, le=UINT32_MAX)
     """Most frames that may wait in all queues together."""
     flows: int = Field(default=1024, ge=1, le=65_536)
     """Number of queues, to which flows are hashed."""
@@ -86,7 +86,7 @@ class Pie(Wire):
     """Proportional integral controller enhanced (RFC 8033)."""
 
     kind: Literal["pie"] = "pie"
-    limit_packets: int = Field(default=1000, ge=1, le=UINT32_MAX)
+    limit_packets: Annotated[int, Said("limit")] = Field(default=1000, ge=1, le=UINT32_MAX)
     """Most frames that may wait."""
     target_ns: int = Field(default=15_000_000, ge=1, le=_LONGEST_NS)
     """The delay that the controller aims at."""

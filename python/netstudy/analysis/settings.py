@@ -94,13 +94,14 @@ def _of_link(link: Link) -> Settings:
         for end, port in (("nic_a", a), ("nic_b", b))
         if port.nic is not None
     }
-    paths = {
-        end: port.path.model_dump()
-        for end, port in (("path_there", a), ("path_back", b))
-        if port.path is not None
+    ways = {
+        f"{name}_{way}": part.model_dump()
+        for way, port in (("there", a), ("back", b))
+        for name, part in (("path", port.path), ("queue", port.queue))
+        if part is not None
     }
     common = {"delay_ns": link.delay_ns, "mtu_bytes": link.mtu_bytes}
-    return flat({**rates, **common, **own, **paths})
+    return flat({**rates, **common, **own, **ways})
 
 
 def _named(

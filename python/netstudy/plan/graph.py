@@ -19,6 +19,7 @@ from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
 from netstudy.plan.link_paths import paths_of
 from netstudy.plan.network import Devices
+from netstudy.plan.queues import Queued, Queues, check_at_switch
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
 from netstudy.study.topology import EachWay, Link, Switch, Topology, wire_name
@@ -52,6 +53,8 @@ class _Properties:
     mtu_bytes: int
     up_path: wire.LinkPath | None = None
     down_path: wire.LinkPath | None = None
+    queue: Queued | None = None
+    """At the ports of both ends; None: that of the nodes."""
 
     @property
     def reversed(self) -> _Properties:
@@ -117,6 +120,12 @@ class Graph:
     _interfaces: dict[str, list[str]] = field(default_factory=dict)
     """Host -> its linked interfaces, in the order of the links."""
     _wires: dict[str, wire.Switch] = field(default_factory=dict)
+    _queued_switches: dict[str, Queued] = field(default_factory=dict)
+    """Switch -> a queue discipline of one of its ports."""
+
+    @property
+    def _queues(self) -> Queues:
+        return Queues(self.topology.queues, self.devices.refuse)
 
     def network(self) -> wire.Network:
         """The whole graph."""
@@ -134,10 +143,16 @@ class Graph:
             for name, host in groups.items()
         )
         self.devices.check_interfaces(self.topology, made)
+        links = tuple(map(self._link, self._joined))
+        nodes = tuple(self._nodes())
+        for node in nodes:
+            if isinstance(node, wire.Switch) and node.name in self._queued_switches:
+                queued = self._queued_switches[node.name]
+                check_at_switch(node, queued.at, self.devices.refuse)
         return wire.Network(
             groups=made,
-            nodes=tuple(self._nodes()),
-            links=tuple(map(self._link, self._joined)),
+            nodes=nodes,
+            links=links,
             shared_clock=concrete(self.topology.shared_clock),
         )
 
@@ -237,6 +252,7 @@ class Graph:
             mtu_bytes=_mtu_default(link) if mtu is None else mtu,
             up_path=up_path,
             down_path=down_path,
+            queue=self._queues.lowered(link.queue, (*path, "queue")),
         )
 
     def _scaled(self, rate_bps: int, path: Path) -> int:
@@ -290,18 +306,51 @@ class Graph:
     def _link(self, joined: _Joined) -> wire.Link:
         like = joined.like
         return wire.Link(
-            a=self._port(joined.a, joined.b, like.up_bps, like.up_path),
-            b=self._port(joined.b, joined.a, like.down_bps, like.down_path),
+            a=self._port(joined.a, joined.b, like.up_bps, like.up_path, like.queue),
+            b=self._port(joined.b, joined.a, like.down_bps, like.down_path, like.queue),
             delay_ns=like.delay_ns,
             mtu_bytes=like.mtu_bytes,
         )
 
-    def _port(self, own: _End, peer: _End, rate_bps: int, path: wire.LinkPath | None) -> wire.Port:
+    def _port(
+        self,
+        own: _End,
+        peer: _End,
+        rate_bps: int,
+        path: wire.LinkPath | None,
+        queue: Queued | None,
+    ) -> wire.Port:
         name = own.interface
         if name is None:
             several = len(self._interfaces.get(peer.node, ())) > 1
             name = f"{peer.node}@{peer.interface}" if several else peer.node
-        return wire.Port(node=own.node, name=name, rate_bps=rate_bps, nic=own.nic, path=path)
+        return wire.Port(
+            node=own.node,
+            name=name,
+            rate_bps=rate_bps,
+            nic=own.nic,
+            path=path,
+            queue=self._queue(own, queue or self._queue_of(own)),
+        )
+
+    def _queue(self, end: _End, queued: Queued | None) -> wire.Queue | None:
+        if queued is None:
+            return None
+        if end.interface is None:
+            self._queued_switches.setdefault(end.node, queued)
+        return queued.queue
+
+    def _queue_of(self, end: _End) -> Queued | None:
+        """The discipline that the node gives all its ports."""
+        switch = self.topology.all_switches.get(end.node)
+        if switch is not None:
+            at = (*self._switch_path(end.node), "queue")
+            return self._queues.lowered(switch.queue, at)
+        group = next((one for one in self.topology.groups if end.node in self.hosts(one)), None)
+        if group is None:
+            return None  # a switch that is inserted
+        host = self.topology.groups[group]
+        return self._queues.lowered(host.queue, (*self.topology.host_path(group), "queue"))
 
     def _nodes(self) -> Iterator[wire.Host | wire.Zone | wire.Switch]:
         for group in self.topology.groups:

@@ -160,6 +160,7 @@ class Devices:
             tcp=tcp,
             nic=nic,
             cpu_quota_pct=concrete(host.cpu_quota),
+            dscp=concrete(host.dscp),
             local_path=self._simulated(host, wire.LocalPath, "local_path"),
             memory_bytes=concrete(host.memory),
             cpu=self._cpu(host, nic, path, works=works),

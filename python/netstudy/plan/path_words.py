@@ -11,7 +11,7 @@ TimeText = Callable[[int], str]
 
 
 def link_words(link: wire.Link, time_text: TimeText = format_duration) -> str:
-    """Delay, loss, jitter and duplicates of a link, in each direction if the two differ.
+    """Delay, queue, loss, jitter and duplicates of a link, in each direction if the two differ.
     `time_text` formats nanoseconds."""
     there, back = (", ".join(_words(link, port, time_text)) for port in link.ports)
     return there if there == back else f"{there} out; {back} back"
@@ -19,6 +19,8 @@ def link_words(link: wire.Link, time_text: TimeText = format_duration) -> str:
 
 def _words(link: wire.Link, port: wire.Port, time_text: TimeText) -> Iterator[str]:
     yield time_text(link.delay_from_ns(port))
+    if port.queue is not None:
+        yield port.queue.kind
     path = port.path
     if path is None:
         return

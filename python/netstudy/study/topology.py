@@ -32,6 +32,7 @@ from netstudy.documents.validation import Model, fault
 from netstudy.knobs import disorder, knobs, model_with, settings
 from netstudy.study.jitter import Delay, Jitter, JitterOrNone
 from netstudy.study.places import LinkEnd, Place, PlaceValue
+from netstudy.study.queues import CodePoint, QueueOrName
 from netstudy.wire_model import Wire
 
 ModelT = TypeVar("ModelT", bound=Model)
@@ -149,6 +150,10 @@ class Host(Model):
     unused: SwitchedValue = False
     """True if the host may carry no traffic in any run. Otherwise, `plan` refuses a host that no
     traffic uses."""
+    queue: QueueOrName | None = None
+    """Queue discipline of its interfaces; by default first in, first out."""
+    dscp: CodePoint | None = None
+    """Differentiated services code point of the packets that it sends; by default 0."""
     interfaces: tuple[NameValue, ...] | None = None
     """Names of the host's interfaces, which placements write after `@`."""
     nic: NicOrName | None = None
@@ -266,6 +271,10 @@ class LinkProperties(Model):
     """Share of the frames that arrive twice, in each direction."""
     jitter: JitterOrNone = Jitter(none=True)
     """Random delay of each frame, in each direction: `{exponential: 2 ms}` or `{uniform: 5 ms}`."""
+    queue: QueueOrName | None = None
+    """Queue discipline of the ports at both ends of the link: `fq-codel`, a map such as
+    `{discipline: codel, target: 5 ms}`, or a name of `queues`; by default that of the switch or
+    host."""
     reorder: Switched = False
     """Whether a frame whose random delay is shorter overtakes others; otherwise it waits for
     them."""
@@ -314,6 +323,9 @@ class _NamedSwitch(Model):
     """A switch of the hardware library."""
     snmp: Switched = False
     """Whether the switch's counters can be read by SNMP."""
+    queue: QueueOrName | None = None
+    """Queue discipline of all its ports; by default first in, first out, as far as the buffer has
+    room."""
 
 
 class Switch(
@@ -376,6 +388,8 @@ class Topology(Model):
     """Links, each with its two ends."""
     link: LinkProperties | None = None
     """Short for the same link from every host to the only switch."""
+    queues: dict[NameValue, QueueOrName] = Field(default_factory=dict)
+    """Named queue disciplines, so that a factor can choose one: `queue: ${queue}`."""
     shared_clock: Switched = False
     """Whether the clocks of all hosts tick at the same instants, like the clocks of containers on
     one machine; timers of several hosts then fire together. Otherwise, each clock has a phase of

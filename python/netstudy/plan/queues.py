@@ -1,0 +1,113 @@
+"""From a queue of a study to a queue discipline on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+from pydantic import ValidationError
+
+from netstudy import queues, wire
+from netstudy.documents.nearest import did_you_mean
+from netstudy.documents.problems import Path, listed
+from netstudy.knobs import knobs
+from netstudy.plan.network import Refuse
+from netstudy.study.queues import AnyQueue, Drr, Policer, Priority, QueueOrName, Shaper
+from netstudy.study.references import concrete
+
+_MODELS: Final[Mapping[str, type[Any]]] = {
+    model.model_fields["kind"].default: model for model in get_args(get_args(queues.Queue)[0])
+}
+"""Name of a discipline -> its model on the wire."""
+
+
+@dataclass(frozen=True)
+class Queued:
+    """A queue discipline, and its place in the study."""
+
+    queue: queues.Queue
+    at: Path
+
+
+class Queues:
+    """The queues that the topology of a study names, lowered to the wire."""
+
+    def __init__(self, named: Mapping[str, QueueOrName], refuse: Refuse) -> None:
+        """`refuse` raises StudyError with a place."""
+        self._named = named
+        self._refuse = refuse
+
+    def lowered(self, queue: QueueOrName | None, at: Path) -> Queued | None:
+        """The discipline of a queue at this place of the study; None: the study gives none."""
+        return None if queue is None else Queued(self._of(queue, at, ()), at)
+
+    def _of(self, queue: QueueOrName, at: Path, inside: tuple[str, ...]) -> queues.Queue:
+        if isinstance(queue, str):
+            return self._of_name(queue, at, inside)
+        return self._made(concrete(queue), at, inside)
+
+    def _of_name(self, name: str, at: Path, inside: tuple[str, ...]) -> queues.Queue:
+        if name in inside:
+            self._refuse(at, f"the queue {name} contains itself")
+        if name in self._named:
+            return self._of(self._named[name], ("topology", "queues", name), (*inside, name))
+        if name not in _MODELS:
+            known = [*self._named, *_MODELS]
+            hint = did_you_mean(name, known)
+            self._refuse(at, f'"{name}" is no queue: {listed(known)}{hint}')
+        if needed := _needed(name):
+            self._refuse(
+                at, f"{name} needs {listed(needed)}: write a map, {{discipline: {name}, …}}"
+            )
+        return _MODELS[name]()
+
+    def _made(self, queue: AnyQueue, at: Path, inside: tuple[str, ...]) -> queues.Queue:
+        name = queue.discipline
+        given = {
+            knob.wired: concrete(getattr(queue, key))
+            for key, knob in knobs(_MODELS[name]).items()
+            if getattr(queue, key, None) is not None
+        }
+        if missing := [key for key in _needed(name, own=True) if getattr(queue, key, None) is None]:
+            self._refuse(at, f"{name} needs {listed(missing)}")
+        if isinstance(queue, Priority):
+            given["bands"] = [_band(one) for one in queue.bands]
+        elif isinstance(queue, Drr):
+            classes = queue.classes
+            given["classes"] = [{**_band(one), "quantum_bytes": one.quantum} for one in classes]
+        elif isinstance(queue, Shaper | Policer) and queue.over is not None:
+            given["over"] = self._of(queue.over, (*at, "over"), inside)
+        try:
+            made: queues.Queue = _MODELS[name](**given)
+        except ValidationError as error:
+            self._refuse(at, "; ".join(one["msg"] for one in error.errors()))
+        return made
+
+
+def check_at_switch(switch: wire.Switch, at: Path, refuse: Refuse) -> None:
+    """Refuses the queue at this place of the study if the switch cannot have one."""
+    if switch.buffer.kind != "output-queued":
+        refuse(
+            at,
+            f"a port of {switch.name} cannot have a queue discipline, since its buffer is "
+            f"{switch.buffer.kind}; choose a profile whose buffer is output-queued",
+        )
+    if switch.ecn_threshold_bytes is not None:
+        refuse(at, f"{switch.name} marks by its ecn_threshold already; keep one of them")
+    if switch.honours_pause or switch.pause_high_bytes is not None:
+        refuse(at, f"{switch.name} uses PAUSE, beside which its ports have no queue discipline")
+
+
+def _band(band: Any) -> dict[str, Any]:
+    return {"dscp": band.dscp, "limit_packets": band.limit}
+
+
+def _needed(name: str, *, own: bool = False) -> list[str]:
+    """The parameters without a default, by their names in a study; `own`: only single values."""
+    model = _MODELS[name]
+    names = [
+        knob.name for knob in knobs(model).values() if model.model_fields[knob.wired].is_required()
+    ]
+    parts = {"priority": ["bands"], "drr": ["classes"]}.get(name, [])
+    return names if own else [*names, *parts]

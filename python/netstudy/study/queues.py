@@ -1,0 +1,145 @@
+"""The queue disciplines of a study: `queue: fq-codel`, or a map with the parameters of `tc`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from netstudy import queues
+from netstudy.documents.fields import CountValue, Ref, Typed, Whole, Words
+from netstudy.documents.validation import Model, fault
+from netstudy.knobs import knobs, model_with, settings
+
+CodePoint = Annotated[int | Ref, Typed(Whole(0, 63))]
+"""A differentiated services code point (RFC 2474), 0 to 63."""
+CodePointValue = Annotated[int, Typed(Whole(0, 63), refs=False)]
+
+
+class _Band(Model):
+    dscp: tuple[CodePointValue, ...] = ()
+    """The code points of its frames."""
+    limit: CountValue | None = None
+    """Most frames that may wait in it; by default, only the buffer limits them."""
+
+
+class Band(_Band):
+    """A band of strict priority. The last one also takes frames of code points that no band
+    lists."""
+
+
+class DrrClass(_Band):
+    """A class of deficit round-robin. The last one also takes frames of code points that no class
+    lists."""
+
+    quantum: Annotated[int, Typed(knobs(queues.DrrClass)["quantum"].scalar, refs=False)] = 1514
+    """Bytes that the class may send in its turn."""
+
+
+class _Fifo(Model):
+    discipline: Literal["fifo"]
+
+
+class _Red(Model):
+    discipline: Literal["red"]
+
+
+class _CoDel(Model):
+    discipline: Literal["codel"]
+
+
+class _FqCoDel(Model):
+    discipline: Literal["fq-codel"]
+
+
+class _Pie(Model):
+    discipline: Literal["pie"]
+
+
+class Priority(Model):
+    """Strict priority: a frame leaves only if no frame waits in the bands before its own."""
+
+    discipline: Literal["priority"]
+    bands: tuple[Band, ...] = Field(min_length=1, max_length=16)
+    """The first one is served first."""
+
+
+class Drr(Model):
+    """Deficit round-robin: classes send in turn."""
+
+    discipline: Literal["drr"]
+    classes: tuple[DrrClass, ...] = Field(min_length=1, max_length=16)
+    """The classes in the order of their turns."""
+
+
+class _Shaper(Model):
+    discipline: Literal["shaper"]
+    over: QueueOrName | None = None
+    """The discipline of the frames that wait; by default a FIFO that only the buffer limits."""
+
+
+class _Policer(Model):
+    discipline: Literal["policer"]
+    over: QueueOrName | None = None
+    """The discipline of the frames that pass; by default a FIFO that only the buffer limits."""
+
+
+class Fifo(model_with(_Fifo, settings(queues.Fifo))):  # type: ignore[misc]
+    """First in, first out."""
+
+
+class Red(model_with(_Red, settings(queues.Red))):  # type: ignore[misc]
+    """Random early detection (Floyd and Jacobson 1993)."""
+
+
+class CoDel(model_with(_CoDel, settings(queues.CoDel))):  # type: ignore[misc]
+    """Controlled delay (RFC 8289)."""
+
+
+class FqCoDel(model_with(_FqCoDel, settings(queues.FqCoDel))):  # type: ignore[misc]
+    """Controlled delay of each flow, and turns between flows (RFC 8290)."""
+
+
+class Pie(model_with(_Pie, settings(queues.Pie))):  # type: ignore[misc]
+    """Proportional integral controller enhanced (RFC 8033)."""
+
+
+class Shaper(model_with(_Shaper, settings(queues.Shaper))):  # type: ignore[misc]
+    """A token bucket that holds frames back until there are tokens for them."""
+
+
+class Policer(model_with(_Policer, settings(queues.Policer))):  # type: ignore[misc]
+    """A token bucket that drops frames for which there are no tokens."""
+
+
+AnyQueue = Fifo | Red | CoDel | FqCoDel | Pie | Priority | Drr | Shaper | Policer
+DISCIPLINES = ("fifo", "red", "codel", "fq-codel", "pie", "priority", "drr", "shaper", "policer")
+
+
+def _kind(value: Any) -> str:
+    if not isinstance(value, dict | Model):
+        return "=name"
+    given = value.get("discipline") if isinstance(value, dict) else value.discipline
+    if given not in DISCIPLINES:
+        words = ", ".join(DISCIPLINES)
+        raise fault(f"must be one of {words}", *(["discipline"] if given is not None else []))
+    return f"={given}"
+
+
+QueueOrName = Annotated[
+    Annotated[Words, Tag("=name")]
+    | Annotated[Fifo, Tag("=fifo")]
+    | Annotated[Red, Tag("=red")]
+    | Annotated[CoDel, Tag("=codel")]
+    | Annotated[FqCoDel, Tag("=fq-codel")]
+    | Annotated[Pie, Tag("=pie")]
+    | Annotated[Priority, Tag("=priority")]
+    | Annotated[Drr, Tag("=drr")]
+    | Annotated[Shaper, Tag("=shaper")]
+    | Annotated[Policer, Tag("=policer")],
+    Discriminator(_kind),
+]
+"""A discipline, its name if it needs no parameters, or a name of `topology.queues`."""
+
+for _model in (Shaper, Policer):
+    _model.model_rebuild()

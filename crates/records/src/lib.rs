@@ -60,7 +60,7 @@ pub use spans::SPAN_MAX_NS;
 pub use stations::{Bus, Cpu, Disk, Service};
 pub use switch_plan::{
     FRAMES_RECEIVED_BY_SIZE, Management, SwitchClock, SwitchElement, SwitchHost, SwitchLink,
-    SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
+    PathStatistics, SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
     SwitchRecordSchema, SwitchSampling,
 };
 pub use time_account::{Place, Reason, TimeAccount, TimeGroup, TimeView, UnitKind};

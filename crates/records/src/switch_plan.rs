@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Buffer, Forwarding, Queue, QueueStatistics, Secret, spans};
+use crate::{Buffer, Check, Forwarding, Path, Queue, QueueStatistics, Secret, spans};
 
 /// The schema of [`SwitchPlan`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +118,9 @@ pub struct SwitchLinkEnd {
     /// None: they leave in the order in which they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
+    /// What the link does to frames that this end sends, besides its delay; none: nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Box<Path>>,
 }
 
 /// How the switch process reaches a host.
@@ -171,6 +174,10 @@ pub enum SwitchRecord {
         /// has one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         queues: Vec<QueueStatistics>,
+        /// What links have done to frames since the switch was ready, by sending end. Empty: all
+        /// links are perfect.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        paths: Vec<PathStatistics>,
         /// How long it took to read the counters. Meanwhile no frame was forwarded.
         cost_ns: u64,
         /// Full text of the /proc files that were read with the counters.
@@ -195,6 +202,11 @@ pub enum SwitchRecord {
         at_ns: Vec<u64>,
         /// By counter: its values at these times.
         values: BTreeMap<String, Vec<u64>>,
+    },
+    /// Whether links lost, duplicated and delayed frames as asked. Only if a link is not perfect.
+    Links {
+        /// One check for each property.
+        checks: Vec<Check>,
     },
     /// Timing accuracy of the switch.
     Clock(SwitchClock),
@@ -240,6 +252,22 @@ pub struct SwitchPortCounters {
     pub frames_originated: u64,
     /// Frames received on this port, by size: see [`FRAMES_RECEIVED_BY_SIZE`].
     pub frames_received_by_size: [u64; FRAMES_RECEIVED_BY_SIZE.len()],
+}
+
+/// What a link has done to frames that one of its ends has sent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PathStatistics {
+    /// The sending end: a switch or a host.
+    pub node: String,
+    /// Its port.
+    pub port: String,
+    /// Frames that never arrive.
+    pub frames_lost: u64,
+    /// Frames that arrive a second time.
+    pub frames_duplicated: u64,
+    /// Frames that arrive before a frame that was sent earlier.
+    pub frames_reordered: u64,
 }
 
 /// Names of the counters of received frames by size, check sequence included. The size classes are

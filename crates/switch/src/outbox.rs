@@ -8,7 +8,7 @@ use netstudy_units::Time;
 
 use crate::frame::Frame;
 
-/// For each port, the frames that are propagating. They arrive in the order in which they left.
+/// For each port, the frames that are propagating, in the order in which they arrive.
 pub(crate) struct Outbox {
     lines: Vec<VecDeque<(Time, Frame)>>,
     /// For each port, the arrival time of the first frame.
@@ -21,11 +21,17 @@ impl Outbox {
         Self { lines: (0..ports).map(|_| line()).collect(), due: Schedule::new(ports) }
     }
 
-    /// Adds a frame that will arrive at time `at`, which must be after all earlier frames of the
-    /// port.
+    /// Adds a frame that will arrive at time `at`, behind all that arrive no later. On a link that
+    /// keeps the order, this is the end.
     pub(crate) fn put(&mut self, port: usize, at: Time, frame: Frame) {
-        self.lines[port].push_back((at, frame));
-        if self.lines[port].len() == 1 {
+        let line = &mut self.lines[port];
+        let place = if line.back().is_none_or(|&(last, _)| last <= at) {
+            line.len()
+        } else {
+            line.partition_point(|&(other, _)| other <= at)
+        };
+        line.insert(place, (at, frame));
+        if place == 0 {
             self.due.set(port, at);
         }
     }
@@ -62,6 +68,18 @@ mod tests {
 
     fn us(us: u64) -> Time {
         Time::ZERO + Duration::from_us(us)
+    }
+
+    #[test]
+    fn a_frame_that_overtakes_others_comes_before_them() {
+        let mut outbox = Outbox::new(1, 4);
+        let frame = |slot| Frame { slot, ..Frame::default() };
+        for (at, slot) in [(5, 0), (9, 1), (7, 2), (3, 3)] {
+            outbox.put(0, us(at), frame(slot));
+        }
+        assert_eq!(outbox.next_due(), us(3));
+        let order: Vec<_> = std::iter::from_fn(|| outbox.take(0)).map(|(_, one)| one.slot).collect();
+        assert_eq!(order, [3, 0, 2, 1]);
     }
 
     #[test]

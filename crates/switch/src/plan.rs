@@ -8,6 +8,7 @@ use netstudy_fabric::topology::{
     Attachment, Cable, CableEnd, Graph, Port, Topology, TopologyError,
 };
 use netstudy_fabric::{CUT_THROUGH_BYTES, Link, ethernet};
+use netstudy_path::Path;
 use netstudy_records::{Forwarding, Queue, SwitchElement, SwitchLink, SwitchLinkEnd, SwitchPlan};
 use netstudy_snmp::Agent;
 use netstudy_units::{Duration, Rate};
@@ -37,6 +38,9 @@ pub(crate) struct Checked {
     /// decision needs only the start of the frame.
     judges_after: Vec<Option<Duration>>,
     has_queues: bool,
+    /// For each link end, by [`CableEnd::number`]: what the link does to frames that the end sends;
+    /// none: it only delays them.
+    pub(crate) paths: Vec<Option<Path>>,
 }
 
 /// The end of a link at a host.
@@ -143,7 +147,17 @@ fn check(plan: SwitchPlan) -> Result<Checked, String> {
     let addresses = Addresses::new(macs);
     let has_queue = |link: &SwitchLink| link.a.queue.is_some() || link.b.queue.is_some();
     let has_queues = plan.links.iter().any(has_queue);
-    Ok(Checked { plan, topology, hosts, addresses, management, judges_after, has_queues })
+    let paths = paths(&plan)?;
+    Ok(Checked { plan, topology, hosts, addresses, management, judges_after, has_queues, paths })
+}
+
+fn paths(plan: &SwitchPlan) -> Result<Vec<Option<Path>>, String> {
+    let ends = plan.links.iter().flat_map(|link| [&link.a, &link.b]);
+    let path = |end: &SwitchLinkEnd| {
+        let asked = end.path.as_deref();
+        asked.map(|asked| Path::new(asked, &plan.seed, &end.node, &end.port)).transpose()
+    };
+    ends.map(path).collect()
 }
 
 fn check_switches(switches: &[SwitchElement]) -> Result<(), String> {

@@ -11,9 +11,10 @@ use netstudy_fabric::topology::{Attachment, CableEnd};
 use netstudy_fabric::{
     AnyArchitecture, FrameSizes, FromConfig, Link, Schedule, SwitchSetup, ethernet,
 };
+use netstudy_path::{Passed, Path};
 use netstudy_random::Stream;
 use netstudy_records::{
-    Command, QueueStatistics, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
+    Check, Command, PathStatistics, QueueStatistics, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
 };
 use netstudy_snmp::{Direction, PortView, View};
 use netstudy_units::{Duration, Time};
@@ -162,9 +163,10 @@ struct Switches<'a> {
     allowed: Vec<Duration>,
     lateness: Lateness,
     losses: Losses,
-    /// For each link end. The field `left` has the same order.
+    /// For each link end. The fields `left` and `paths` have the same order.
     came: Vec<Came>,
     left: Vec<Left>,
+    paths: Vec<Option<Path>>,
     /// For each switch: time and egress port of each dropped frame.
     drops: Vec<Vec<(Time, u32)>>,
     series: Vec<Series>,
@@ -208,6 +210,7 @@ impl<'a> Switches<'a> {
             losses: Losses::begin(Vec::new()),
             came: vec![Came::default(); 2 * plan.links.len()],
             left: vec![Left::default(); 2 * plan.links.len()],
+            paths: checked.paths.clone(),
             drops: vec![Vec::with_capacity(DROPS_READY); plan.switches.len()],
             series: Series::all(checked),
         };
@@ -397,9 +400,41 @@ impl<'a> Switches<'a> {
         (begins, ends)
     }
 
-    /// Sends a frame from the link end `from` to the other end of this link. The first bit leaves
-    /// at `begins`, the last bit at `ends`.
+    /// Sends a frame from the link end `from` over this link, which may lose it or make a second one
+    /// of it. The first bit leaves at `begins`, the last bit at `ends`.
     fn send_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
+        let Some(path) = &mut self.paths[from.number()] else {
+            return self.arrive_over(from, begins, ends, frame);
+        };
+        let passage = path.pass(ends);
+        // The duplicate is made first, because a frame that goes on may give its buffer back.
+        let twin = passage.second.and_then(|at| Some((at, self.duplicate(frame)?)));
+        match passage.first {
+            None => self.pool.give_back(frame.slot),
+            Some(at) => {
+                let late = at.since(ends);
+                self.arrive_over(from, begins + late, at, frame);
+            }
+        }
+        if let Some((at, twin)) = twin {
+            self.arrive_over(from, begins + at.since(ends), at, twin);
+        }
+    }
+
+    /// A frame with the same content; none if all buffers are in use, which counts as a loss of the
+    /// switch.
+    fn duplicate(&mut self, frame: Frame) -> Option<Frame> {
+        let content = self.pool.get(frame.slot)[..frame.bytes as usize].to_vec();
+        let slot = self.pool.put(&content);
+        if slot.is_none() {
+            self.losses.without_buffer += 1;
+        }
+        Some(Frame { slot: slot?, ..frame })
+    }
+
+    /// Passes a frame from the link end `from` to the other end of this link. The first bit leaves
+    /// at `begins`, the last bit at `ends`.
+    fn arrive_over(&mut self, from: CableEnd, begins: Time, ends: Time, frame: Frame) {
         let (to, delay) = (from.far(), self.checked.topology.link(from).delay());
         match self.checked.topology.attachment(to) {
             Attachment::Interface(host) => {
@@ -614,6 +649,7 @@ impl<'a> Switches<'a> {
             at_ns: self.clock.monotonic_ns(at),
             counters,
             queues: self.queues(),
+            paths: self.path_statistics(),
             cost_ns: self.clock.now().since(at).as_ns(),
             raw,
         })
@@ -629,6 +665,38 @@ impl<'a> Switches<'a> {
             (description.name.clone(), (0..).zip(ports).map(of_port).collect())
         };
         self.checked.plan.switches.iter().enumerate().map(of_switch).collect()
+    }
+
+    /// Each path, with the end that sends over it.
+    fn described_paths(&self) -> impl Iterator<Item = (&netstudy_records::SwitchLinkEnd, &Path)> {
+        let ends = self.checked.plan.links.iter().flat_map(|link| [&link.a, &link.b]);
+        ends.zip(&self.paths).filter_map(|(end, path)| Some((end, path.as_ref()?)))
+    }
+
+    /// Counters of links that are not perfect.
+    fn path_statistics(&self) -> Vec<PathStatistics> {
+        let counted = |(end, path): (&netstudy_records::SwitchLinkEnd, &Path)| {
+            let counters = path.counters();
+            PathStatistics {
+                node: end.node.clone(),
+                port: end.port.clone(),
+                frames_lost: counters.frames_lost,
+                frames_duplicated: counters.frames_duplicated,
+                frames_reordered: counters.frames_reordered,
+            }
+        };
+        self.described_paths().map(counted).collect()
+    }
+
+    /// Whether links lost, duplicated and delayed frames as asked.
+    fn checks_of_links(&self) -> Vec<Check> {
+        let passed = self.described_paths().map(|(end, path)| Passed {
+            node: &end.node,
+            port: &end.port,
+            asked: path.asked(),
+            counters: path.counters(),
+        });
+        netstudy_path::checks(&passed.collect::<Vec<_>>())
     }
 
     /// Counters of the queue disciplines.
@@ -678,6 +746,10 @@ impl<'a> Switches<'a> {
         }
         for record in self.series.iter().flat_map(|one| one.records(self.checked)) {
             control.write(&record)?;
+        }
+        let checks = self.checks_of_links();
+        if !checks.is_empty() {
+            control.write(&SwitchRecord::Links { checks })?;
         }
         control.write(&SwitchRecord::Clock(self.clock_record(lost)))?;
         control.write(&SwitchRecord::End {})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from netstudy import queues
 from netstudy.documents.fields import CountValue, Ref, Typed, Whole, Words
@@ -116,14 +116,20 @@ AnyQueue = Fifo | Red | CoDel | FqCoDel | Pie | Priority | Drr | Shaper | Police
 DISCIPLINES = ("fifo", "red", "codel", "fq-codel", "pie", "priority", "drr", "shaper", "policer")
 
 
+class _Unknown(Model):
+    """A map without a known discipline."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _refuse(cls, _value: Any) -> Any:
+        raise fault(f"must be one of {', '.join(DISCIPLINES)}", "discipline")
+
+
 def _kind(value: Any) -> str:
     if not isinstance(value, dict | Model):
         return "=name"
-    given = value.get("discipline") if isinstance(value, dict) else value.discipline
-    if given not in DISCIPLINES:
-        words = ", ".join(DISCIPLINES)
-        raise fault(f"must be one of {words}", *(["discipline"] if given is not None else []))
-    return f"={given}"
+    given = value.get("discipline") if isinstance(value, dict) else value.discipline  # type: ignore[attr-defined]
+    return f"={given}" if given in DISCIPLINES else "=unknown"
 
 
 QueueOrName = Annotated[
@@ -136,7 +142,8 @@ QueueOrName = Annotated[
     | Annotated[Priority, Tag("=priority")]
     | Annotated[Drr, Tag("=drr")]
     | Annotated[Shaper, Tag("=shaper")]
-    | Annotated[Policer, Tag("=policer")],
+    | Annotated[Policer, Tag("=policer")]
+    | Annotated[_Unknown, Tag("=unknown")],
     Discriminator(_kind),
 ]
 """A discipline, its name if it needs no parameters, or a name of `topology.queues`."""

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from tests.study.keys.bases import AT_LENGTH, INCAST, INGRESS, POLLED, SHARED, TRANSACTIONS
-from tests.study.keys.effects import changed, examples, in_plan, not_carried_out, refused
+from tests.study.keys.effects import (
+    Example,
+    Tree,
+    changed,
+    examples,
+    in_plan,
+    not_carried_out,
+    refused,
+)
 
 _SERVER = "topology.server"
 _IDLE = changed(INCAST, {f"{_SERVER}.profile": "host-10g"})
@@ -22,7 +30,41 @@ _LINK_KEYS = {
     "delay": "5 us",
     "mtu": 9000,
     "nic": {"send_latency": "1 us"},
+    "loss": "1 %",
+    "duplicate": "1 %",
+    "jitter": {"exponential": "1 ms"},
+    "queue": "codel",
 }
+_JITTERS = changed(INCAST, {f"{_LINK}.jitter": {"uniform": "1 ms"}})
+_DELAYED = changed(INCAST, {f"{_LINK}.delay": {"up": "1 us", "down": "1 us"}})
+_LOSES = changed(INCAST, {f"{_LINK}.loss": {"up": "1 %", "down": "1 %"}})
+_BURSTS = changed(
+    INCAST, {f"{_LINK}.loss": {"gilbert-elliott": {"to_bad": "1 %", "to_good": "10 %"}}}
+)
+
+
+_RED: Tree = {
+    "discipline": "red",
+    "limit": "100 kB",
+    "min": "10 kB",
+    "max": "50 kB",
+    "burst": 20,
+}
+_NAMED: Tree = {"topology.queues": {"inner": "codel"}}
+"""A name for the queue inside another one."""
+_BUCKET: Tree = {"rate": "50 Mbit/s", "burst": "5 kB"}
+
+
+def _queued(**parameters: object) -> Tree:
+    """A study whose links have a queue with these parameters."""
+    return changed(INCAST, {f"{_LINK}.queue": parameters})
+
+
+def _parameters(parameters: Tree, **queue: object) -> dict[str, Example]:
+    """An example for each of the parameters of a queue."""
+    return examples(in_plan, _queued(**queue), f"{_LINK}.queue", parameters)
+
+
 _FORM = {
     "client": {"profile": "host-10g"},
     "server": {"profile": "host-10g", "count": "${servers}"},
@@ -49,6 +91,12 @@ NETWORK = {
                 "placement": {"there": {"sender": "b", "receiver": "a"}},
             },
         ),
+        **examples(
+            in_plan,
+            changed(_queued(discipline="shaper", **_BUCKET, over="inner"), _NAMED),
+            "topology",
+            {"queues": {"inner": "fq-codel"}},
+        ),
     },
     "Host": {
         **examples(refused, AT_LENGTH, "topology.hosts.c", {"unused": False}),
@@ -60,6 +108,8 @@ NETWORK = {
                 "profile": "host-10g",
                 "cpu_quota": "50 %",
                 "interfaces": ["em1"],
+                "queue": "codel",
+                "dscp": 46,
                 "local_path": {"latency": "1 us"},
                 "bus": {"io_channels": 2},
                 "disk": {"access_time": "1 ms"},
@@ -133,6 +183,7 @@ NETWORK = {
     },
     "LinkProperties": {
         **examples(in_plan, INCAST, _LINK, _LINK_KEYS),
+        **examples(in_plan, _JITTERS, _LINK, {"reorder": True}),
         **examples(in_plan, INCAST, _LINK, {"kind": "hipersocket", "buffers": 16}),
     },
     "Link": {
@@ -141,7 +192,115 @@ NETWORK = {
             in_plan, AT_LENGTH, "topology.links.2", _LINK_KEYS | {"between": ["b@two", "s"]}
         ),
         **examples(in_plan, AT_LENGTH, "topology.links.2", {"kind": "hipersocket", "buffers": 16}),
+        **examples(
+            in_plan,
+            changed(AT_LENGTH, {"topology.links.2.jitter": {"uniform": "1 ms"}}),
+            "topology.links.2",
+            {"reorder": True},
+        ),
     },
+    "DelayEachWay": examples(in_plan, _DELAYED, f"{_LINK}.delay", {"up": "5 us", "down": "5 us"}),
+    "LossEachWay": examples(in_plan, _LOSES, f"{_LINK}.loss", {"up": "5 %", "down": "5 %"}),
+    "Bursts": examples(
+        in_plan,
+        _BURSTS,
+        f"{_LINK}.loss",
+        {"gilbert-elliott": {"to_bad": "2 %", "to_good": "10 %"}},
+    ),
+    "GilbertElliott": examples(
+        in_plan,
+        _BURSTS,
+        f"{_LINK}.loss.gilbert-elliott",
+        {"to_bad": "2 %", "to_good": "20 %", "in_bad": "50 %", "in_good": "1 %"},
+    ),
+    "Fifo": _parameters(
+        {"discipline": "codel", "limit": "70 kB", "limit_packets": 70}, discipline="fifo"
+    ),
+    "Red": {
+        **_parameters(
+            {
+                "limit": "200 kB",
+                "min": "20 kB",
+                "max": "100 kB",
+                "probability": 0.1,
+                "avpkt": "700 B",
+                "burst": 30,
+                "ecn": True,
+            },
+            **_RED,
+        ),
+        **examples(refused, _queued(**_RED), f"{_LINK}.queue", {"discipline": "sfq"}),
+    },
+    "CoDel": _parameters(
+        {"discipline": "pie", "limit": 70, "target": "7 ms", "interval": "70 ms", "ecn": True},
+        discipline="codel",
+    ),
+    "FqCoDel": _parameters(
+        {
+            "discipline": "codel",
+            "limit": 70,
+            "flows": 70,
+            "target": "7 ms",
+            "interval": "70 ms",
+            "quantum": "300 B",
+            "ecn": False,
+        },
+        discipline="fq-codel",
+    ),
+    "Pie": _parameters(
+        {
+            "discipline": "codel",
+            "limit": 70,
+            "target": "7 ms",
+            "tupdate": "7 ms",
+            "alpha": 0.2,
+            "beta": 1.5,
+            "ecn": True,
+        },
+        discipline="pie",
+    ),
+    "Priority": {
+        **_parameters({"bands": [{}]}, discipline="priority", bands=[{"dscp": [46]}, {}]),
+        **examples(
+            refused,
+            _queued(discipline="priority", bands=[{}]),
+            f"{_LINK}.queue",
+            {"discipline": "sfq"},
+        ),
+    },
+    "Band": examples(
+        in_plan,
+        _queued(discipline="priority", bands=[{"dscp": [46]}, {}]),
+        f"{_LINK}.queue.bands.0",
+        {"dscp": [48], "limit": 7},
+    ),
+    "Drr": {
+        **_parameters({"classes": [{}]}, discipline="drr", classes=[{"dscp": [46]}, {}]),
+        **examples(
+            refused,
+            _queued(discipline="drr", classes=[{}]),
+            f"{_LINK}.queue",
+            {"discipline": "sfq"},
+        ),
+    },
+    "DrrClass": examples(
+        in_plan,
+        _queued(discipline="drr", classes=[{"dscp": [46]}, {}]),
+        f"{_LINK}.queue.classes.0",
+        {"dscp": [48], "limit": 7, "quantum": "700 B"},
+    ),
+    "Shaper": _parameters(
+        {"discipline": "policer", "rate": "70 Mbit/s", "burst": "7 kB", "overhead": "24 B"}
+        | {"over": "codel"},
+        **_BUCKET,
+        discipline="shaper",
+    ),
+    "Policer": _parameters(
+        {"discipline": "shaper", "rate": "70 Mbit/s", "burst": "7 kB", "overhead": "24 B"}
+        | {"over": "codel"},
+        **_BUCKET,
+        discipline="policer",
+    ),
     "EachWay": examples(
         in_plan, _BOTH_WAYS, f"{_LINK}.rate", {"up": "2 Gbit/s", "down": "100 Mbit/s"}
     ),
@@ -228,6 +387,7 @@ NETWORK = {
                 "latency": "7 us",
                 "ecn_threshold": "70 kB",
                 "honours_pause": True,
+                "queue": "codel",
                 "pause_high": "70 kB",
                 "port_buffer": "70 kB",
             },

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from netstudy import buffers, wire
 from netstudy.plan.paths import is_star
 from netstudy.testbed.netns.layout import Interface, Layout
+from netstudy.testbed.real.random_links import random_links
 from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
     ETHERNET_HEADER_BYTES,
@@ -39,7 +40,8 @@ def unsupported(network: wire.Network) -> list[str]:
             "network: use --testbed netns."
         ]
     (switch,) = network.switches
-    return [*_buffer(switch.buffer), *_forwarding(switch), *_held_back(network)]
+    lossy = random_links(network, "the user-space switch has and the kernel's queues do not")
+    return [*_buffer(switch.buffer), *_forwarding(switch), *_held_back(network), *lossy]
 
 
 def _buffer(buffer: buffers.Buffer) -> Iterator[str]:

@@ -373,11 +373,12 @@ def _interface(
 
 
 def is_exact(link: wire.Link) -> bool:
-    """Whether the kernel's queues can emulate the link exactly: it has no delay, and a rate that
-    the queues can keep."""
+    """Whether the kernel's queues can emulate the link exactly: it loses no frames, it has no
+    delay, and a rate that the queues can keep."""
     frame_bits = 8 * (link.mtu_bytes + FRAMING_BYTES)
     fastest_bps = max(end.rate_bps for end in link.ports)
-    return not link.delay_ns and frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
+    is_plain = not link.delay_ns and all(end.path is None for end in link.ports)
+    return is_plain and frame_bits * 1_000_000_000 >= _LEAST_FRAME_NS * fastest_bps
 
 
 def _addresses(

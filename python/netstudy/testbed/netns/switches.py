@@ -226,5 +226,10 @@ def _end(
     if own is not None:
         host = switch_wire.SwitchHost(interface=own.peer[1], macs=macs[own.peer[1]])
     return switch_wire.SwitchLinkEnd(
-        node=end.node, port=end.name, rate_bps=end.rate_bps, host=host, queue=end.queue
+        node=end.node,
+        port=end.name,
+        rate_bps=end.rate_bps,
+        host=host,
+        queue=end.queue,
+        path=end.path,
     )

@@ -18,7 +18,6 @@ from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.netns.sysstat import recorder_refusals
-from netstudy.testbed.real.random_links import random_links
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.workloads import served_by, traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
@@ -60,7 +59,6 @@ def notes(
 
 
 def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator[str]:
-    yield from random_links(network)
     if switching == "kernel":
         yield from kernel_path.unsupported(network)
     yield from _checksums(make_layout(network, kernel, switching=switching))

@@ -148,6 +148,7 @@ def _checks(evidence: Evidence) -> Iterator[Check]:
     """The conservation laws that hold for any workload; the simulator checks the same laws."""
     yield from below_line_rate(evidence)
     yield from conserved(evidence)
+    yield from evidence.switch.checks
     if evidence.switch.clock is not None:
         yield _kept_up(evidence.switch.clock)
     dropped = {

@@ -209,7 +209,19 @@ def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
         each = [one.ports.get(switch, {}) if one else {} for one in taken]
         for port in dict.fromkeys(name for ports in each for name in ports):
             found.setdefault(switch, {})[port] = _columns([ports.get(port, {}) for ports in each])
+    for (node, port), counted in _of_paths(evidence).items():
+        found.setdefault(node, {}).setdefault(port, {}).update(counted)
     return found
+
+
+def _of_paths(evidence: Evidence) -> dict[tuple[str, str], wire.Readings]:
+    """Sending end -> what its link did to frames, at the start and end of each phase."""
+    each = [
+        {(one.node, one.port): one.by_name for one in evidence.switch.paths(edge)}
+        for edge in evidence.edges
+    ]
+    ends = dict.fromkeys(end for paths in each for end in paths)
+    return {end: _columns([paths.get(end, {}) for paths in each]) for end in ends}
 
 
 def _at_edges(agent: AgentEvidence, whose: Owner, evidence: Evidence) -> wire.Readings:

@@ -15,8 +15,10 @@ from netstudy.testbed.real.application import ApplicationEvidence
 from netstudy.testbed.real.clocks import Bracket, Clocks, Instant
 from netstudy.testbed.real.snmp import Polls
 from netstudy.testbed.real.switch_wire import (
+    PathStatistics,
     SwitchClock,
     SwitchDrops,
+    SwitchLinks,
     SwitchRecord,
     SwitchSamples,
     SwitchSnapshot,
@@ -105,6 +107,13 @@ class SwitchEvidence(Protocol):
     def queues(self, edge: str) -> Sequence[wire.QueueStatistics]:
         """Counters of queue disciplines by then, by class; empty: no port has one."""
 
+    def paths(self, edge: str) -> Sequence[PathStatistics]:
+        """What links have done to frames by then; empty: all links are perfect."""
+
+    @property
+    def checks(self) -> Sequence[wire.Check]:
+        """The switches' own checks, of the links."""
+
     @property
     def drops(self) -> Sequence[SwitchDrops] | None:
         """For each switch, the time and egress port of each drop; None: these switches only count
@@ -142,6 +151,16 @@ class UserSpaceSwitches:
         """See SwitchEvidence.queues."""
         return self.snapshots[edge].queues
 
+    def paths(self, edge: str) -> Sequence[PathStatistics]:
+        """See SwitchEvidence.paths."""
+        return self.snapshots[edge].paths
+
+    @property
+    def checks(self) -> list[wire.Check]:
+        """See SwitchEvidence.checks."""
+        found = (one for one in self.records if isinstance(one, SwitchLinks))
+        return [check for one in found for check in one.checks]
+
     @property
     def drops(self) -> list[SwitchDrops]:
         """See SwitchEvidence.drops."""
@@ -167,6 +186,7 @@ class KernelSwitch:
 
     snapshots: Mapping[str, Readings]
     drops: None = None
+    checks: tuple[()] = ()
     samples: tuple[()] = ()
     clock: None = None
 
@@ -176,6 +196,10 @@ class KernelSwitch:
 
     def queues(self, edge: str) -> Sequence[wire.QueueStatistics]:  # noqa: ARG002
         """See SwitchEvidence.queues."""
+        return ()
+
+    def paths(self, edge: str) -> Sequence[PathStatistics]:  # noqa: ARG002
+        """See SwitchEvidence.paths."""
         return ()
 
 

@@ -29,6 +29,13 @@ class _End:
     received: int | None
     sent_bytes: int | None
     """Bytes on the wire, including the gaps between frames."""
+    lost: int
+    """Frames that its link lost, without those that it made."""
+
+    @property
+    def arrives(self) -> int | None:
+        """Frames that arrive at the other end; None: unknown."""
+        return None if self.sent is None else self.sent - self.lost
 
     @property
     def name(self) -> str:
@@ -59,10 +66,10 @@ def conserved(evidence: Evidence) -> Iterator[wire.Check]:
     receives is forwarded or counted as dropped. Counters are read while nothing is in flight."""
     ports = port_growth(evidence)
     broken = [
-        f"{one.name} sent {one.sent}, {other.name} received {other.received}"
+        f"{one.name} sent {one.sent}{_less(one.lost)}, {other.name} received {other.received}"
         for link in evidence.run.network.links
         for one, other in _directions(link, evidence, ports)
-        if one.sent is not None and other.received is not None and one.sent != other.received
+        if one.arrives is not None and other.received is not None and one.arrives != other.received
     ]
     broken += list(_of_switches(ports))
     compared = sum(
@@ -76,6 +83,24 @@ def conserved(evidence: Evidence) -> Iterator[wire.Check]:
         holds=not broken,
         detail="; ".join(broken) or f"{compared} directions of links, {len(ports)} switches",
     )
+
+
+def _less(lost: int) -> str:
+    return f" (less {lost} that the link lost)" if lost else ""
+
+
+def _lost(port: wire.Port, evidence: Evidence) -> int:
+    """Frames that the link lost in the measuring phase, less those that it duplicated."""
+    counted = [
+        sum(
+            one.frames_lost - one.frames_duplicated
+            for one in evidence.switch.paths(edge)
+            if (one.node, one.port) == (port.node, port.name)
+        )
+        for edge in (wire.MEASURE_START, wire.MEASURE_END)
+        if port.path is not None
+    ]
+    return counted[1] - counted[0] if counted else 0
 
 
 def _of_switches(ports: Mapping[str, Mapping[str, Mapping[str, int]]]) -> Iterator[str]:
@@ -110,14 +135,16 @@ def _end(
         counted = ports[port.node].get(port.name, {})
         frames = counted.get("frames_forwarded")
         size = counted.get("bytes_forwarded")
-        return _End(port, frames, counted.get("frames_received"), _on_wire(frames, size, 0))
+        came = counted.get("frames_received")
+        return _End(port, frames, came, _on_wire(frames, size, 0), _lost(port, evidence))
     agent = evidence.interfaces.get((port.node, port.name))
     if agent is None:
-        return _End(port, None, None, None)
+        return _End(port, None, None, None, 0)
     own = growth(agent, "interface")
     frames, size = own.get("interface_packets_sent"), own.get("interface_bytes_sent")
     received = own.get("interface_packets_received")
-    return _End(port, frames, received, _on_wire(frames, size, CHECK_SEQUENCE_BYTES))
+    on_wire = _on_wire(frames, size, CHECK_SEQUENCE_BYTES)
+    return _End(port, frames, received, on_wire, _lost(port, evidence))
 
 
 def _on_wire(frames: int | None, size: int | None, more: int) -> int | None:

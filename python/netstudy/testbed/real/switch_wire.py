@@ -16,7 +16,7 @@ from pydantic import Field
 from netstudy.buffers import Buffer
 from netstudy.queues import Queue
 from netstudy.testbed.real.wire import EndRecord, ErrorRecord
-from netstudy.wire import QueueStatistics
+from netstudy.wire import Check, LinkPath, QueueStatistics
 from netstudy.wire_model import Wire
 
 SWITCH_PLAN_SCHEMA: Final = "netstudy/switch/2"
@@ -82,6 +82,8 @@ class SwitchLinkEnd(Wire):
     queue: Queue | None = Field(default=None, exclude_if=lambda queue: queue is None)
     """The discipline of the frames that wait to be sent from this end, which is at a switch. None:
     they leave in the order in which they came."""
+    path: LinkPath | None = Field(default=None, exclude_if=lambda path: path is None)
+    """What the link does to frames that this end sends, besides its delay; None: nothing."""
 
 
 class SwitchLink(Wire):
@@ -174,6 +176,23 @@ class SwitchPortCounters(Wire):
         return counted | dict(sizes)
 
 
+class PathStatistics(Wire):
+    """What a link has done to frames that one of its ends has sent, since the switch was ready."""
+
+    node: str
+    port: str
+    frames_lost: int
+    frames_duplicated: int
+    frames_reordered: int
+    """Frames that arrive before a frame that was sent earlier."""
+
+    @property
+    def by_name(self) -> dict[str, int]:
+        """The counters by their names in a run's record."""
+        counted: dict[str, int] = self.model_dump(exclude={"node", "port"})
+        return {f"link_{name}": value for name, value in counted.items()}
+
+
 class SwitchSnapshot(Wire):
     """The counters of each switch and port, in answer to a command."""
 
@@ -184,6 +203,8 @@ class SwitchSnapshot(Wire):
     queues: tuple[QueueStatistics, ...] = ()
     """Counters of each queue discipline since the switch was ready, by class. Empty: no port has
     one."""
+    paths: tuple[PathStatistics, ...] = ()
+    """One for each direction of a link that is not perfect."""
     cost_ns: int
     """Duration of the reading, during which nothing was forwarded."""
     raw: dict[str, str]
@@ -209,6 +230,13 @@ class SwitchSamples(Wire):
     at_ns: tuple[int, ...]
     values: dict[str, tuple[int, ...]]
     """Counter -> its values."""
+
+
+class SwitchLinks(Wire):
+    """Whether links lost, duplicated and delayed frames as asked."""
+
+    kind: Literal["links"] = "links"
+    checks: tuple[Check, ...]
 
 
 class SwitchClock(Wire):
@@ -237,6 +265,7 @@ SwitchRecord = Annotated[
     | SwitchSnapshot
     | SwitchDrops
     | SwitchSamples
+    | SwitchLinks
     | SwitchClock
     | ErrorRecord
     | EndRecord,

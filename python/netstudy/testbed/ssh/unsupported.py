@@ -39,7 +39,7 @@ def _of_network(network: wire.Network) -> Iterator[str]:
             f"The zones of {listed([*apart])} have a network stack each, which hosts do not have: "
             "write stack: shared."
         )
-    yield from random_links(network)
+    yield from random_links(network, "sim and netns have and real links do not")
     hosts = {host.name for host in network.hosts}
     for link in network.links:
         a, b = link.ports

@@ -1,0 +1,137 @@
+"""Queue disciplines and links that are not perfect: from the study to the plan, and refusals."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netstudy import queues, wire
+from netstudy.errors import StudyError
+from netstudy.plan import make_plan
+from netstudy.plan.path_words import link_words
+from netstudy.study import load
+
+STUDY = """\
+study: paths
+question: Which?
+topology:
+  client: host-1g
+  server: host-1g
+  switches: {modem: generic-deep, isp: generic-deep}
+  queues:
+    shaped: {discipline: shaper, rate: 16 Mbit/s, burst: 3 kB, over: fq-codel}
+    loop: {discipline: shaper, rate: 16 Mbit/s, burst: 3 kB, over: loop}
+  links:
+    - {between: [client, modem]}
+    - {between: [modem, isp], rate: 20 Mbit/s, delay: 20 ms, SLOW}
+    - {between: [isp, server]}
+factors: {flows: [1, 2]}
+workload: {transfer: {flows: "${flows}"}}
+procedure: {measure: 10 s}
+"""
+
+
+def slow_link(tmp_path: Path, keys: str) -> wire.Link:
+    """The link between the switches, with these keys, as it is in the plan."""
+    path = tmp_path / "study.yaml"
+    path.write_text(STUDY.replace("SLOW", keys))
+    return make_plan(load(path)).plan.runs[0].network.links[1]
+
+
+def test_a_name_stands_for_a_discipline_with_its_defaults(tmp_path: Path) -> None:
+    link = slow_link(tmp_path, "queue: fq-codel")
+    assert [port.queue for port in link.ports] == [queues.FqCoDel(), queues.FqCoDel()]
+
+
+def test_a_named_queue_may_hold_another_one(tmp_path: Path) -> None:
+    link = slow_link(tmp_path, "queue: shaped")
+    assert link.a.queue == queues.Shaper(
+        rate_bps=16_000_000, burst_bytes=3_000, over=queues.FqCoDel()
+    )
+
+
+def test_parameters_have_the_names_of_tc(tmp_path: Path) -> None:
+    link = slow_link(tmp_path, "queue: {discipline: codel, limit: 50, target: 2 ms, ecn: true}")
+    assert link.a.queue == queues.CoDel(limit_packets=50, target_ns=2_000_000, ecn=True)
+
+
+def test_a_factor_chooses_among_names(tmp_path: Path) -> None:
+    text = STUDY.replace("SLOW", 'queue: "${queue}"').replace(
+        "{flows: [1, 2]}", "{queue: [fifo, shaped, pie]}"
+    )
+    path = tmp_path / "study.yaml"
+    path.write_text(text.replace('flows: "${flows}"', ""))
+    runs = make_plan(load(path)).plan.runs
+    chosen = {run.treatment["queue"]: run.network.links[1].a.queue for run in runs}
+    kinds = {name: queue.kind for name, queue in chosen.items() if queue is not None}
+    assert kinds == {"fifo": "fifo", "shaped": "shaper", "pie": "pie"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("queue: fq_codel", '"fq_codel" is no queue: shaped, loop, fifo'),
+        ("queue: red", "red needs limit, min, max and burst: write a map"),
+        ("queue: priority", "priority needs bands: write a map"),
+        ("queue: {discipline: shaper, rate: 1 Mbit/s}", "shaper needs burst"),
+        ("queue: loop", "the queue loop contains itself"),
+        ("queue: {discipline: sfq}", "discipline: must be one of fifo, red, codel"),
+        ("queue: {discipline: codel, quantum: 300 B}", "quantum: unknown key"),
+        ("loss: {gilbert-elliott: {to_bad: 1 %}}", "to_good: the key is missing"),
+        ("loss: 101 %", "loss: must be at most 100 %"),
+        ("reorder: true", "reorder: frames overtake others only if delays are random"),
+    ],
+)
+def test_what_cannot_be_is_refused_by_name(tmp_path: Path, keys: str, said: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        slow_link(tmp_path, keys)
+    assert said in str(caught.value)
+
+
+def test_a_switch_whose_buffer_is_shared_has_no_disciplines(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    text = STUDY.replace("SLOW", "queue: codel").replace("modem: generic-deep", "modem: nexus-5010")
+    path.write_text(text)
+    with pytest.raises(StudyError, match="queue: a port of modem cannot have a queue discipline"):
+        make_plan(load(path))
+
+
+def test_each_direction_has_its_delay_and_loss(tmp_path: Path) -> None:
+    keys = "jitter: {uniform: 2 ms}, duplicate: 0.5 %, loss: {up: 1 %}"
+    text = STUDY.replace("delay: 20 ms", "delay: {up: 20 ms, down: 5 ms}")
+    path = tmp_path / "study.yaml"
+    path.write_text(text.replace("SLOW", keys))
+    link = make_plan(load(path)).plan.runs[0].network.links[1]
+    common = {"duplicate_ppm": 5_000, "jitter": wire.UniformJitter(max_ns=2_000_000)}
+    loss = wire.IndependentLoss(share_ppm=10_000)
+    assert link.delay_ns == 5_000_000
+    assert link.a.path == wire.LinkPath(extra_delay_ns=15_000_000, loss=loss, **common)
+    assert link.b.path == wire.LinkPath(**common)
+    assert [link.delay_from_ns(port) for port in link.ports] == [20_000_000, 5_000_000]
+
+
+def test_a_loss_of_nothing_is_a_perfect_link(tmp_path: Path) -> None:
+    link = slow_link(tmp_path, "loss: 0 %")
+    assert [port.path for port in link.ports] == [None, None]
+    assert "path" not in link.a.model_dump()
+
+
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ("loss: 1 %", "20 ms, 1 % lost"),
+        ("loss: {down: 1 %}", "20 ms out; 20 ms, 1 % lost back"),
+        ("queue: codel", "20 ms, codel"),
+        (
+            "jitter: {exponential: 1 ms}, reorder: true, duplicate: 1 %",
+            "20 ms, 1 % duplicated, exponential jitter of 1 ms on average that reorders",
+        ),
+        (
+            "loss: {gilbert-elliott: {to_bad: 1 %, to_good: 20 %}}",
+            "20 ms, 100 % lost in bursts (they begin at 1 % and end at 20 % of the frames)",
+        ),
+    ],
+)
+def test_a_link_is_described(tmp_path: Path, keys: str, words: str) -> None:
+    assert link_words(slow_link(tmp_path, keys)) == words

@@ -139,6 +139,25 @@ SWITCH_METRICS = {
     "port_queue_bytes_max": Quantity(
         "the longest queue of the port, since the run began", at_port=True, is_rate=False
     ),
+    "port_sojourn_ms": Quantity(
+        "mean time in the port's queue, if it has a queue discipline", at_port=True, is_rate=False
+    ),
+    "port_sojourn_p50_ms": Quantity(
+        "median time in the port's queue, if it has a queue discipline",
+        at_port=True,
+        is_rate=False,
+    ),
+    "port_sojourn_p99_ms": Quantity(
+        "99th percentile of the time in the port's queue, if it has a queue discipline",
+        at_port=True,
+        is_rate=False,
+    ),
+    "port_departure_drops": Quantity(
+        "frames that a queue discipline dropped when it took them out", at_port=True, is_rate=False
+    ),
+    "port_lost": Quantity(
+        "frames that the port sent and its link lost", at_port=True, is_rate=False
+    ),
 }
 
 LINK_METRICS = {

@@ -18,6 +18,7 @@ from netstudy.analysis.metrics import Direction
 from netstudy.analysis.nodes.capacities import busiest_cpu, in_use, waiting
 from netstudy.analysis.nodes.growth import Fraction, Growth
 from netstudy.analysis.nodes.places import Kind
+from netstudy.analysis.nodes.queues import dropped_at_departure, sojourn, sojourn_percentile
 from netstudy.analysis.samples import BITS_PER_MEGABIT, NS_PER_S, Floats
 from netstudy.plan.workloads.base import Permit
 from netstudy.units import CHECK_SEQUENCE_BYTES, UNCOUNTED_BYTES
@@ -562,6 +563,45 @@ _OF_SWITCHES: Final[dict[str, Formula]] = {
         "bytes in the port's queue at most, since the run began; mean over the runs",
         direction="lower",
         decimals=0,
+    ),
+    "port_sojourn_ms": _of_port(
+        sojourn,
+        "ratio",
+        "ms",
+        "mean time in the queue",
+        "time in the port's queue discipline, without the time on the wire; mean over its frames",
+        direction="lower",
+        decimals=2,
+    ),
+    **{
+        f"port_sojourn_p{percent}_ms": _of_port(
+            sojourn_percentile(percent),
+            "largest",
+            "ms",
+            f"{words} of the time in the queue",
+            f"time in the port's queue discipline that {percent} % of its frames do not exceed; "
+            "mean over the runs",
+            direction="lower",
+            decimals=2,
+        )
+        for percent, words in ((50, "median"), (99, "99th percentile"))
+    },
+    "port_departure_drops": _of_port(
+        dropped_at_departure,
+        "sum",
+        "packets",
+        "packets dropped from the queue",
+        "frames that the port's queue discipline dropped when it took them out, which port_drops "
+        "includes; mean over the runs",
+        direction="lower",
+    ),
+    "port_lost": _of_port(
+        _count("link_frames_lost"),
+        "sum",
+        "packets",
+        "packets lost on the link",
+        "frames that the port sent and its link lost; mean over the runs",
+        direction="lower",
     ),
 }
 

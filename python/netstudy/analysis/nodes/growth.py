@@ -23,6 +23,7 @@ from netstudy.wire import (
     InstrumentKind,
     PhaseKind,
     PhaseTimes,
+    QueueStatistics,
     Readings,
     growth_between,
 )
@@ -57,6 +58,9 @@ class Growth:
     """The number of permits of each kind at the node."""
     counters: Collection[str] = ()
     """The names of the counters of the node itself."""
+    queues: Sequence[Sequence[QueueStatistics]] = ()
+    """For each run, the counters of the queue disciplines at the selected ports. They exist only for
+    the measuring phase as a whole."""
 
     def node(self, *counters: str) -> Floats | None:
         """The sum of these counters of the node; None if one is missing."""
@@ -126,7 +130,14 @@ def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Gro
         cpus.pop(),
         _permits(runs[0], place.node),
         frozenset().union(*own),
+        [_queues(run, place) for run in runs] if phase == "measure" else (),
     )
+
+
+def _queues(run: RunSample, place: Place) -> list[QueueStatistics]:
+    ports = {line.port for line in place.lines}
+    counted = run.record.samples.queue
+    return [one for one in counted if one.node == place.node and one.port in ports]
 
 
 def _readings(run: RunSample, node: str, port: str | None) -> Readings:

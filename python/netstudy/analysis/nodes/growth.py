@@ -59,8 +59,8 @@ class Growth:
     counters: Collection[str] = ()
     """The names of the counters of the node itself."""
     queues: Sequence[Sequence[QueueStatistics]] = ()
-    """For each run, the counters of the queue disciplines at the selected ports. They exist only for
-    the measuring phase as a whole."""
+    """For each run, the counters of the queue disciplines at the selected ports. They exist only
+    for the measuring phase as a whole."""
 
     def node(self, *counters: str) -> Floats | None:
         """The sum of these counters of the node; None if one is missing."""

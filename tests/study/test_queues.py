@@ -103,11 +103,12 @@ def test_each_direction_has_its_delay_and_loss(tmp_path: Path) -> None:
     path = tmp_path / "study.yaml"
     path.write_text(text.replace("SLOW", keys))
     link = make_plan(load(path)).plan.runs[0].network.links[1]
-    common = {"duplicate_ppm": 5_000, "jitter": wire.UniformJitter(max_ns=2_000_000)}
+    jitter = wire.UniformJitter(max_ns=2_000_000)
+    down = wire.LinkPath(duplicate_ppm=5_000, jitter=jitter)
     loss = wire.IndependentLoss(share_ppm=10_000)
     assert link.delay_ns == 5_000_000
-    assert link.a.path == wire.LinkPath(extra_delay_ns=15_000_000, loss=loss, **common)
-    assert link.b.path == wire.LinkPath(**common)
+    assert link.a.path == down.model_copy(update={"extra_delay_ns": 15_000_000, "loss": loss})
+    assert link.b.path == down
     assert [link.delay_from_ns(port) for port in link.ports] == [20_000_000, 5_000_000]
 
 

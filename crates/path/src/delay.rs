@@ -46,15 +46,15 @@ mod tests {
         let jitter = Jitter::Uniform { max_ns: 50_000 };
         let asked = Path { jitter, reorders, ..Path::default() };
         let mut delay = Delay::new(&asked, Stream::new("5eed", "jitter"));
-        let mut overtaken = 0;
+        let mut reordered = 0;
         let at = |n: u64| Time::ZERO + Duration::from_us(10 * n);
         let mut arrival = |n| {
             let (arrives, jitter, overtakes) = delay.arrival(at(n));
             assert!(jitter <= Duration::from_us(50) && arrives >= at(n) + jitter);
-            overtaken += u32::from(overtakes);
+            reordered += u32::from(overtakes);
             arrives
         };
-        ((0..1_000).map(&mut arrival).collect(), overtaken)
+        ((0..1_000).map(&mut arrival).collect(), reordered)
     }
 
     #[test]

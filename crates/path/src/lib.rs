@@ -142,8 +142,8 @@ impl PathCounters {
 mod tests {
     use super::*;
 
-    fn path(asked: records::Path) -> Path {
-        Path::new(&asked, "5eed", "left", "eth0").expect("it is possible")
+    fn path(asked: &records::Path) -> Path {
+        Path::new(asked, "5eed", "left", "eth0").expect("it is possible")
     }
 
     fn us(us: u64) -> Time {
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_frame_arrives_later_by_the_constant_part() {
-        let mut path = path(records::Path { extra_delay_ns: 3_000, ..records::Path::default() });
+        let mut path = path(&records::Path { extra_delay_ns: 3_000, ..records::Path::default() });
         assert_eq!(path.pass(us(7)), Passage { first: Some(us(10)), second: None });
         assert_eq!(path.counters(), PathCounters { frames_sent: 1, ..PathCounters::default() });
     }
@@ -160,9 +160,9 @@ mod tests {
     #[test]
     fn every_frame_may_be_lost_or_come_twice() {
         let all = Some(records::Loss::Independent { share_ppm: 1_000_000 });
-        let mut lossy = path(records::Path { loss: all, ..records::Path::default() });
+        let mut lossy = path(&records::Path { loss: all, ..records::Path::default() });
         let mut twice =
-            path(records::Path { duplicate_ppm: 1_000_000, ..records::Path::default() });
+            path(&records::Path { duplicate_ppm: 1_000_000, ..records::Path::default() });
         for n in 0..100 {
             assert_eq!(lossy.pass(us(n)), Passage { first: None, second: None });
             assert_eq!(twice.pass(us(n)), Passage { first: Some(us(n)), second: Some(us(n)) });
@@ -177,7 +177,7 @@ mod tests {
         let jitter = records::Jitter::Exponential { mean_ns: 1_000 };
         let plain = records::Path { loss, ..records::Path::default() };
         let rich = records::Path { jitter, duplicate_ppm: 500_000, ..plain.clone() };
-        let (mut plain, mut rich) = (path(plain), path(rich));
+        let (mut plain, mut rich) = (path(&plain), path(&rich));
         for n in 0..10_000 {
             assert_eq!(plain.pass(us(n)).first.is_some(), rich.pass(us(n)).first.is_some(), "{n}");
         }

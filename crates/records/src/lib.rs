@@ -59,8 +59,8 @@ pub use snmp_plan::{
 pub use spans::SPAN_MAX_NS;
 pub use stations::{Bus, Cpu, Disk, Service};
 pub use switch_plan::{
-    FRAMES_RECEIVED_BY_SIZE, Management, SwitchClock, SwitchElement, SwitchHost, SwitchLink,
-    PathStatistics, SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
+    FRAMES_RECEIVED_BY_SIZE, Management, PathStatistics, SwitchClock, SwitchElement, SwitchHost,
+    SwitchLink, SwitchLinkEnd, SwitchPlan, SwitchPlanSchema, SwitchPortCounters, SwitchRecord,
     SwitchRecordSchema, SwitchSampling,
 };
 pub use time_account::{Place, Reason, TimeAccount, TimeGroup, TimeView, UnitKind};

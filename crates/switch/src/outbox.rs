@@ -78,7 +78,8 @@ mod tests {
             outbox.put(0, us(at), frame(slot));
         }
         assert_eq!(outbox.next_due(), us(3));
-        let order: Vec<_> = std::iter::from_fn(|| outbox.take(0)).map(|(_, one)| one.slot).collect();
+        let order: Vec<_> =
+            std::iter::from_fn(|| outbox.take(0)).map(|(_, one)| one.slot).collect();
         assert_eq!(order, [3, 0, 2, 1]);
     }
 

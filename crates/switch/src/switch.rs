@@ -14,7 +14,8 @@ use netstudy_fabric::{
 use netstudy_path::{Passed, Path};
 use netstudy_random::Stream;
 use netstudy_records::{
-    Check, Command, PathStatistics, QueueStatistics, SwitchClock, SwitchPortCounters, SwitchRecord, SwitchRecordSchema,
+    Check, Command, PathStatistics, QueueStatistics, SwitchClock, SwitchPortCounters, SwitchRecord,
+    SwitchRecordSchema,
 };
 use netstudy_snmp::{Direction, PortView, View};
 use netstudy_units::{Duration, Time};

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from netstudy import buffers, wire
+from netstudy import buffers, queues, wire
 from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
 from netstudy.plan.link_paths import paths_of
@@ -333,7 +333,7 @@ class Graph:
             queue=self._queue(own, queue or self._queue_of(own)),
         )
 
-    def _queue(self, end: _End, queued: Queued | None) -> wire.Queue | None:
+    def _queue(self, end: _End, queued: Queued | None) -> queues.Queue | None:
         if queued is None:
             return None
         if end.interface is None:

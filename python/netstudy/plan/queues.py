@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from netstudy import queues, wire
 from netstudy.documents.nearest import did_you_mean
@@ -16,7 +16,7 @@ from netstudy.plan.network import Refuse
 from netstudy.study.queues import AnyQueue, Drr, Policer, Priority, QueueOrName, Shaper
 from netstudy.study.references import concrete
 
-_MODELS: Final[Mapping[str, type[Any]]] = {
+_MODELS: Final[Mapping[str, type[BaseModel]]] = {
     model.model_fields["kind"].default: model for model in get_args(get_args(queues.Queue)[0])
 }
 """Name of a discipline -> its model on the wire."""

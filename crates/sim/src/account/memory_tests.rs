@@ -33,6 +33,7 @@ fn nodes_of_a_request_are_kept_until_its_account_is_made() {
     // The second segment of the response is acknowledged in the event that ends the request, so
     // that this event adds nodes.
     run.workload = Workload::Request(Request {
+        writes: 1,
         roles: roles(),
         request_bytes: 64,
         response_bytes: 2 * MSS,

@@ -124,6 +124,7 @@ fn requests(mut run: Run, draw: &Draw) -> Run {
     lab::set_iterations(&mut run, 1, 8);
     let every_ns = draw.is(10).then_some(1 + draw.ns[3]);
     run.workload = Workload::Request(Request {
+        writes: 1,
         roles: roles(&run, draw),
         request_bytes: 1 + draw.bytes % 2_000,
         response_bytes: 1 + draw.bytes / 4,

@@ -367,6 +367,7 @@ fn any_to_any() -> impl Strategy<Value = Run> {
                 })
             } else {
                 Workload::Request(Request {
+                    writes: 1,
                     roles,
                     request_bytes,
                     response_bytes,

@@ -33,6 +33,7 @@ fn dumbbell(queue: Option<Queue>) -> Run {
         name: "narrow".to_owned(),
         rate_bps: NARROW_BPS,
         nic: None,
+        path: None,
         queue,
     };
     let ends = (port("switch", None), port("far", queue));

@@ -1,8 +1,6 @@
 //! Transfers and requests whose outcome can be worked out by hand.
 
-use netstudy_records::{
-    Direction, PhaseKind, Request, Roles, Run, RunRecord, Transfer, Workload,
-};
+use netstudy_records::{Direction, PhaseKind, Request, Roles, Run, RunRecord, Transfer, Workload};
 
 use crate::lab::{self, DEEP, make_ok};
 

@@ -15,6 +15,7 @@ use crate::lab::{Client, Fate, Lab, Server, Setup, Side, lab, ms, us};
 
 /// Configuration of both ends, common and separate parts.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a setting of its own")]
 struct Ends {
     sack: [bool; 2],
     timestamps: [bool; 2],

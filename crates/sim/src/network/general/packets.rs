@@ -82,7 +82,7 @@ impl Packets {
 
     /// Adds a copy of a packet.
     pub(super) fn duplicate(&mut self, packet: &Packet) -> Packet {
-        self.add(packet.to, packet.frame_bytes, self.segment(packet))
+        self.add(packet.to, packet.frame_bytes, packet.dscp, self.segment(packet))
     }
 
     /// The segment of a packet. If the packet was marked, the segment has the congestion mark.

@@ -514,7 +514,7 @@ class Port(Wire):
     order in which they came, a switch has room for them as its buffer says, and an interface for
     `transmit_queue_frames`."""
     path: LinkPath | None = Field(default=None, exclude_if=lambda given: given is None)
-    """What the link does to frames that this end sends, besides its delay; None: nothing."""
+    """Loss, duplicates and random delay of frames that this end sends; None: a perfect link."""
 
     def halved(self) -> Port:
         """The end with half of the delay that its direction has in addition to the link's."""

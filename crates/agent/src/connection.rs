@@ -168,7 +168,8 @@ impl Connection {
         self.pending = ENDLESS;
     }
 
-    /// Ends an endless stream of bytes: a message of `bytes` follows what the kernel has accepted.
+    /// Ends an endless stream of bytes: a message of `bytes` follows the bytes that the kernel has
+    /// accepted.
     /// Returns the total of bytes of this end up to then.
     pub(crate) fn finish_stream(&mut self, bytes: u64) -> u64 {
         self.pending = bytes;

@@ -229,7 +229,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Queues bytes of the application by `write`, and hands to the kernel what it accepts.
+    /// Queues bytes of the application by `write`, and passes them to the kernel as far as it has room.
     fn write(
         &mut self,
         connection: u32,

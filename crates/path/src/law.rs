@@ -1,4 +1,4 @@
-//! Whether a run's losses, duplicates and delays are those that a link as asked for would give.
+//! Checks that losses, duplicates and delays of a run are as likely as the plan makes them.
 
 use netstudy_records as records;
 use netstudy_records::{Check, Jitter};
@@ -11,7 +11,7 @@ const RUNS: f64 = 1e6;
 /// With this number of draws, their mean is normally distributed for the purpose here.
 const DRAWS_OF_NORMAL: u64 = 1_000;
 
-/// What was seen of one random property of one path, beside what was asked.
+/// One random property of one path after a run, compared with the plan.
 struct Seen {
     detail: String,
     /// How likely a right link is to give something as far from its mean, on the same side, at least.
@@ -27,7 +27,7 @@ pub struct Passed<'a> {
     pub port: &'a str,
     /// The path as the plan has it.
     pub asked: &'a records::Path,
-    /// What happened.
+    /// Counts of its frames.
     pub counters: PathCounters,
 }
 
@@ -212,7 +212,7 @@ mod tests {
         };
         let (share, factor) = mean_and_spread(&bursts, 1e9);
         assert!(close(share, 0.3));
-        // 0.53 / 0.21: worked out beside the test of this model in `loss`.
+        // 0.53 / 0.21: the test of this model in `loss` derives it.
         assert!((factor - 0.53 / 0.21).abs() < 1e-6, "{factor}");
         // One frame has no neighbours.
         assert!(close(mean_and_spread(&bursts, 1.0).1, 1.0));

@@ -1,5 +1,5 @@
-//! What a link does to frames, in one direction, besides its delay: it loses some, duplicates some,
-//! and delays each by another time.
+//! One direction of an imperfect link: it loses some frames, duplicates some, and delays each by
+//! another time.
 //!
 //! The simulator and the user-space switch use the same code. Each kind of choice draws from a stream
 //! of its own, named by the end that sends, so that the loss of a frame depends only on its number on
@@ -30,7 +30,7 @@ pub struct Path {
     counters: PathCounters,
 }
 
-/// What a path has done to frames so far.
+/// Counters of the frames of a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathCounters {
     /// Frames that the end has sent.
@@ -110,7 +110,7 @@ impl Path {
         self.asked.reorders
     }
 
-    /// What has happened so far.
+    /// The counters so far.
     #[must_use]
     pub fn counters(&self) -> PathCounters {
         self.counters

@@ -441,7 +441,7 @@ pub struct Port {
     /// [`Nic::transmit_queue_frames`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// What the link does to frames that this end sends, besides its delay; none: nothing.
+    /// Loss, duplicates and random delay of frames that this end sends; none: a perfect link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<Path>>,
 }
@@ -453,7 +453,7 @@ pub struct Path {
     /// Constant delay of this direction in addition to the link's.
     #[serde(deserialize_with = "spans::ns")]
     pub extra_delay_ns: u64,
-    /// Frames that are lost; none: only those that find no room in a queue.
+    /// Frames that are lost; none: a frame is lost only where a queue has no room for it.
     pub loss: Option<Loss>,
     /// Millionths of the frames that arrive twice.
     pub duplicate_ppm: u32,

@@ -118,7 +118,7 @@ pub struct SwitchLinkEnd {
     /// None: they leave in the order in which they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue: Option<Queue>,
-    /// What the link does to frames that this end sends, besides its delay; none: nothing.
+    /// Loss, duplicates and random delay of frames that this end sends; none: a perfect link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<Box<Path>>,
 }
@@ -174,8 +174,8 @@ pub enum SwitchRecord {
         /// has one.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         queues: Vec<QueueStatistics>,
-        /// What links have done to frames since the switch was ready, by sending end. Empty: all
-        /// links are perfect.
+        /// Counters of imperfect links since the switch was ready, by sending end. Empty: all links
+        /// are perfect.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         paths: Vec<PathStatistics>,
         /// How long it took to read the counters. Meanwhile no frame was forwarded.
@@ -254,7 +254,7 @@ pub struct SwitchPortCounters {
     pub frames_received_by_size: [u64; FRAMES_RECEIVED_BY_SIZE.len()],
 }
 
-/// What a link has done to frames that one of its ends has sent.
+/// Counters of the frames that one end of an imperfect link has sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PathStatistics {

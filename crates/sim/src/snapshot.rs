@@ -115,7 +115,7 @@ pub(crate) struct EndCounters {
     /// arrival and are still in flight to the switch.
     pub(crate) queue_bytes: u64,
     pub(crate) pauses: PauseCounters,
-    /// What happened to frames that this end sent; none if its link is perfect.
+    /// Losses and duplicates of frames that this end sent; none if its link is perfect.
     pub(crate) path: Option<PathCounters>,
 }
 

@@ -38,8 +38,8 @@ pub(crate) struct Checked {
     /// decision needs only the start of the frame.
     judges_after: Vec<Option<Duration>>,
     has_queues: bool,
-    /// For each link end, by [`CableEnd::number`]: what the link does to frames that the end sends;
-    /// none: it only delays them.
+    /// For each link end, by [`CableEnd::number`]: loss, duplicates and random delay of the frames
+    /// that it sends; none: a perfect link.
     pub(crate) paths: Vec<Option<Path>>,
 }
 

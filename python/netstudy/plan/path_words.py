@@ -1,4 +1,4 @@
-"""What links do to frames, in words."""
+"""Links in words: delay, queue, loss, jitter."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from netstudy import queues, wire
 from netstudy.documents.nearest import did_you_mean
@@ -16,7 +16,7 @@ from netstudy.plan.network import Refuse
 from netstudy.study.queues import AnyQueue, Drr, Policer, Priority, QueueOrName, Shaper
 from netstudy.study.references import concrete
 
-_MODELS: Final[Mapping[str, type[BaseModel]]] = {
+_MODELS: Final[Mapping[str, Any]] = {
     model.model_fields["kind"].default: model for model in get_args(get_args(queues.Queue)[0])
 }
 """Name of a discipline -> its model on the wire."""
@@ -45,7 +45,8 @@ class Queues:
     def _of(self, queue: QueueOrName, at: Path, inside: tuple[str, ...]) -> queues.Queue:
         if isinstance(queue, str):
             return self._of_name(queue, at, inside)
-        return self._made(concrete(queue), at, inside)
+        made: Any = concrete(queue)
+        return self._made(made, at, inside)
 
     def _of_name(self, name: str, at: Path, inside: tuple[str, ...]) -> queues.Queue:
         if name in inside:
@@ -60,7 +61,8 @@ class Queues:
             self._refuse(
                 at, f"{name} needs {listed(needed)}: write a map, {{discipline: {name}, …}}"
             )
-        return _MODELS[name]()
+        made: queues.Queue = _MODELS[name]()
+        return made
 
     def _made(self, queue: AnyQueue, at: Path, inside: tuple[str, ...]) -> queues.Queue:
         name = queue.discipline
@@ -96,7 +98,7 @@ def check_at_switch(switch: wire.Switch, at: Path, refuse: Refuse) -> None:
     if switch.ecn_threshold_bytes is not None:
         refuse(at, f"{switch.name} marks by its ecn_threshold already; keep one of them")
     if switch.honours_pause or switch.pause_high_bytes is not None:
-        refuse(at, f"{switch.name} uses PAUSE, beside which its ports have no queue discipline")
+        refuse(at, f"{switch.name} uses PAUSE, so its ports cannot have a queue discipline")
 
 
 def _band(band: Any) -> dict[str, Any]:

@@ -32,8 +32,8 @@ pub(crate) struct Wiring {
     pub(crate) interfaces: Vec<InterfaceKind>,
     /// All switches, by number.
     pub(crate) switches: Vec<SwitchKind>,
-    /// For each link end, by number: what the link does to frames that the end sends; none: it only
-    /// delays them.
+    /// For each link end, by number: loss, duplicates and random delay of the frames that it sends;
+    /// none: a perfect link.
     pub(crate) paths: Vec<Option<Box<Path>>>,
     /// The participants that the roles of the workload name. Each has one application.
     pub(crate) members: Vec<Member>,

@@ -75,7 +75,7 @@ fn losses_of_a_link_are_counted_and_nothing_is_lost_elsewhere() {
     let record = make_ok(&flow(CongestionControl::Reno, lossy(10_000), 20));
     let lost = port_counter(&record, "server-1", "eth0", "link_frames_lost");
     let retransmitted = lab::counter(&record, "server", "segments_retransmitted");
-    // What is lost shortly before an edge is sent again shortly after it.
+    // Frames lost shortly before an edge are sent again shortly after it.
     let differ = lost.abs_diff(retransmitted);
     assert!(lost > 100 && differ < lost / 20, "{lost} lost, {retransmitted} sent again");
     assert_eq!(port_counter(&record, "switch", "client", "frames_dropped"), 0);

@@ -20,7 +20,7 @@ struct Flow {
     exchanges: u64,
     received: u64,
     acknowledged: u64,
-    /// Bytes written since the connection was opened, without those of a stream that is not ended.
+    /// Bytes written since the connection was opened, without an unfinished stream.
     written: u64,
     /// Bytes received before the current exchange or stream.
     begun_at: u64,

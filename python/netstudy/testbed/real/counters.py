@@ -215,7 +215,7 @@ def port_readings(evidence: Evidence) -> dict[str, dict[str, wire.Readings]]:
 
 
 def _of_paths(evidence: Evidence) -> dict[tuple[str, str], wire.Readings]:
-    """Sending end -> what its link did to frames, at the start and end of each phase."""
+    """Sending end -> counters of its link, at the start and end of each phase."""
     each = [
         {(one.node, one.port): one.by_name for one in evidence.switch.paths(edge)}
         for edge in evidence.edges

@@ -108,7 +108,7 @@ class SwitchEvidence(Protocol):
         """Counters of queue disciplines by then, by class; empty: no port has one."""
 
     def paths(self, edge: str) -> Sequence[PathStatistics]:
-        """What links have done to frames by then; empty: all links are perfect."""
+        """Counters of imperfect links by then; empty: all links are perfect."""
 
     @property
     def checks(self) -> Sequence[wire.Check]:

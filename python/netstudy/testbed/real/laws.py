@@ -30,7 +30,7 @@ class _End:
     sent_bytes: int | None
     """Bytes on the wire, including the gaps between frames."""
     lost: int
-    """Frames that its link lost, without those that it made."""
+    """Frames that its link lost, minus its duplicates."""
 
     @property
     def arrives(self) -> int | None:
@@ -90,7 +90,7 @@ def _less(lost: int) -> str:
 
 
 def _lost(port: wire.Port, evidence: Evidence) -> int:
-    """Frames that the link lost in the measuring phase, less those that it duplicated."""
+    """Frames that the link lost in the measuring phase, minus its duplicates."""
     counted = [
         sum(
             one.frames_lost - one.frames_duplicated

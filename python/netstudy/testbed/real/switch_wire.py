@@ -83,7 +83,7 @@ class SwitchLinkEnd(Wire):
     """The discipline of the frames that wait to be sent from this end, which is at a switch. None:
     they leave in the order in which they came."""
     path: LinkPath | None = Field(default=None, exclude_if=lambda path: path is None)
-    """What the link does to frames that this end sends, besides its delay; None: nothing."""
+    """Loss, duplicates and random delay of frames that this end sends; None: a perfect link."""
 
 
 class SwitchLink(Wire):
@@ -177,7 +177,7 @@ class SwitchPortCounters(Wire):
 
 
 class PathStatistics(Wire):
-    """What a link has done to frames that one of its ends has sent, since the switch was ready."""
+    """Counters of the frames that one end of an imperfect link has sent, since the switch began."""
 
     node: str
     port: str

@@ -86,7 +86,7 @@ struct Wire {
     /// Frames that the switch at the far end has judged.
     judged: Carried,
     judged_sizes: FrameSizes,
-    /// What happens to frames on the way; none: they arrive after the delay of the link.
+    /// Loss, duplicates and random delay; none: frames arrive after the delay of the link.
     path: Option<Box<Path>>,
 }
 

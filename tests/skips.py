@@ -38,6 +38,7 @@ _PACKAGES = {
     "qemu-aarch64": "qemu-user",
     "qemu-system-x86_64": "qemu-system-x86",
     "nstat": "iproute2",
+    "ping": "iputils-ping",
     "sadf": "sysstat",
     "qemu-x86_64": "qemu-user",
     "snmpbulkwalk": "snmp",

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hdrh.histogram import HdrHistogram
 from scipy import stats
 
 from netstudy.store import Folder
@@ -467,8 +468,7 @@ def test_a_named_block_is_a_session(netstudy: Netstudy, here: Path) -> None:
 
 def test_histograms_of_files_have_percentiles_and_no_order(netstudy: Netstudy, here: Path) -> None:
     """Logs of the hdrhistogram package, whose own percentiles are the oracle."""
-    hdrh = pytest.importorskip("hdrh.histogram")
-    recorded = hdrh.HdrHistogram(1, 3_600_000_000_000, 3)
+    recorded = HdrHistogram(1, 3_600_000_000_000, 3)
     rng = random.Random(SEED)
     for _ in range(2_000):
         recorded.record_value(round(rng.uniform(1e6, 9e6)))

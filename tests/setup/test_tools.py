@@ -15,7 +15,7 @@ LISTS_ARE_STALE = '[ "$1" = update ] && touch updated; [ -e updated ]'
 class TestPrograms:
     """`tools/programs`: Chromium to open reports, iperf3, iproute2, curl, vsftpd, snmp for real
     traffic, nginx, wrk and PostgreSQL for transactions, sysstat beside the probes, openssh-server
-    and nftables for hosts over SSH."""
+    and nftables for hosts over SSH, ping and netstat for their formats."""
 
     def test_root_gets_it_from_debians_packages(self, computer: Machine) -> None:
         computer.install("id", ROOT)
@@ -51,7 +51,8 @@ class TestPrograms:
 
     def test_it_is_not_installed_twice(self, computer: Machine) -> None:
         programs = (
-            "chromium iperf3 ip curl vsftpd snmpd snmpbulkwalk nginx wrk sadf sshd nft initdb"
+            "chromium iperf3 ip curl vsftpd snmpd snmpbulkwalk nginx wrk sadf sshd nft "
+            "ping netstat initdb"
         )
         for program in programs.split():
             computer.install(program, "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -69,6 +69,15 @@ def study(
 ) -> str:
     """The text of a study with a client and two servers."""
     return STUDY.format(name=name, workload=workload, more=more, replicates=replicates, rate=rate)
+
+
+def causes(records: Iterable[Mapping[str, Any]]) -> str:
+    """Why runs failed or were repeated."""
+    found: list[str] = []
+    for record in records:
+        limits = (one for one in record.get("limits", ()) if "attempts" in one["name"])
+        found += [record.get("error") or "", *(one["evidence"] for one in limits)]
+    return "\n".join(filter(None, found))
 
 
 @dataclass(frozen=True)
@@ -136,11 +145,7 @@ class LabRuns:
 
     def causes(self) -> str:
         """Why runs failed or were repeated, from their records."""
-        found: list[str] = []
-        for record in self.records():
-            limits = (one for one in record.get("limits", ()) if "attempts" in one["name"])
-            found += [record.get("error") or "", *(one["evidence"] for one in limits)]
-        return "\n".join(filter(None, found))
+        return causes(self.records())
 
     def last_sent(self) -> float:
         """When a test interface has sent data for the last time; by the machine's clock."""

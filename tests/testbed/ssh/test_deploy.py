@@ -70,7 +70,7 @@ def test_an_engine_that_arrives_damaged_is_not_stored(tmp_path: Path) -> None:
 def test_a_copy_whose_connection_ends_leaves_nothing(shell: str, tmp_path: Path) -> None:
     command = remote.copy(NONCE, str(tmp_path / "e"), SHA256)
     pipe = subprocess.PIPE
-    # As sshd does, with the default action of SIGPIPE, which Python ignores.
+    # Popen restores the default action of SIGPIPE, which a shell of sshd has, too.
     with subprocess.Popen([shell, "-c", command], stdin=pipe, stdout=pipe) as copying:
         assert copying.stdin is not None
         assert copying.stdout is not None

@@ -1,3 +1,4 @@
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use netstudy_units::Time;
@@ -87,14 +88,14 @@ impl ClassStatistics {
 #[derive(Clone, Debug, Default)]
 pub struct Fates<F> {
     classes: Vec<ClassStatistics>,
-    dropped: Vec<F>,
+    dropped: VecDeque<F>,
 }
 
 impl<F: Queued> Fates<F> {
     /// Nothing was reported yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { classes: Vec::new(), dropped: Vec::new() }
+        Self { classes: Vec::new(), dropped: VecDeque::new() }
     }
 
     /// The counters so far, by class. A class is listed from its first frame on.
@@ -103,9 +104,9 @@ impl<F: Queued> Fates<F> {
         &self.classes
     }
 
-    /// A dropped frame that was not collected yet.
+    /// The first dropped frame that was not collected yet.
     pub fn pop_dropped(&mut self) -> Option<F> {
-        self.dropped.pop()
+        self.dropped.pop_front()
     }
 
     /// Counts a frame that has arrived.
@@ -123,7 +124,7 @@ impl<F: Queued> Fates<F> {
     /// Drops a frame because of an arrival.
     pub fn drop_at_arrival(&mut self, item: &Item<F>) {
         self.count_drop_at_arrival(item);
-        self.dropped.push(item.frame);
+        self.dropped.push_back(item.frame);
     }
 
     /// As [`Self::drop_at_arrival`], for a frame that the driver drops itself.
@@ -134,7 +135,7 @@ impl<F: Queued> Fates<F> {
     /// Drops a frame that was taken out of the queue.
     pub fn drop_at_departure(&mut self, item: &Item<F>) {
         self.class(item.frame.dscp()).dropped_at_departure.count(item.bytes);
-        self.dropped.push(item.frame);
+        self.dropped.push_back(item.frame);
     }
 
     /// Marks a frame if it is ECN-capable (RFC 3168, 5). Returns whether it is.

@@ -12,6 +12,7 @@ mod wire;
 pub use pausing::{PausePolicy, PausingWire};
 pub use wire::{Sent, Start, Wire};
 
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
 use netstudy_units::Time;
@@ -131,7 +132,7 @@ pub struct Stepped<F, A> {
     /// Time of the next step of each port.
     steps: Schedule,
     /// Frames that queue disciplines have dropped, with their egress ports.
-    dropped: Vec<(u32, F)>,
+    dropped: VecDeque<(u32, F)>,
 }
 
 #[derive(Clone, Debug)]
@@ -171,7 +172,7 @@ impl<F: Queued, A: Architecture<F>> Stepped<F, A> {
         };
         let ports = links.iter().map(port).collect();
         let steps = Schedule::new(links.len());
-        Self { architecture, ports, steps, dropped: Vec::new() }
+        Self { architecture, ports, steps, dropped: VecDeque::new() }
     }
 
     /// Gives a port a queue discipline: it decides on the frames that the architecture admits. The
@@ -235,7 +236,7 @@ impl<F: Queued, A: Architecture<F>> Stepped<F, A> {
     /// its egress port. Call this after each of them until there is none.
     #[inline]
     pub fn pop_dropped(&mut self) -> Option<(u32, F)> {
-        self.dropped.pop()
+        self.dropped.pop_front()
     }
 
     /// Frees the buffer space of the frames that the discipline of a port has dropped.
@@ -245,7 +246,7 @@ impl<F: Queued, A: Architecture<F>> Stepped<F, A> {
         {
             self.architecture.release(&room);
             self.note_level(now, room.ingress);
-            self.dropped.push((egress, frame));
+            self.dropped.push_back((egress, frame));
         }
     }
 

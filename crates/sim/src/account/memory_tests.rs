@@ -48,7 +48,7 @@ fn nodes_of_a_request_are_kept_until_its_account_is_made() {
 #[test]
 fn the_first_interval_of_a_stream_begins_with_data_whose_path_is_known() {
     let mut run = lab::run(1, lab::DEEP);
-    timed(&mut run, 1_000, 400);
+    timed(&mut run, 1_000, 800);
     for group in &mut run.network.groups {
         // The segments wait 90 ms for the CPU of the sender: many nodes are removed meanwhile.
         group.cpu =
@@ -65,5 +65,7 @@ fn the_first_interval_of_a_stream_begins_with_data_whose_path_is_known() {
         starts_ns: Vec::new(),
         ftp: None,
     });
-    assert_eq!(units(&run), 2 * 2);
+    // Each of both flows sends a buffer in 45 ms, so that an interval is over after the second turn of
+    // both, 180 ms: four in 800 ms.
+    assert_eq!(units(&run), 2 * 4);
 }

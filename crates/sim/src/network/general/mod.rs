@@ -807,7 +807,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                     let sent = trace.leave(wire, packet.slot(), frame_bytes, left_at, judged);
                     trace.depart(from, &segment, now, left_at, sent);
                 }
-                self.carry(wire, judged, judged, packet);
+                self.carry(wire, judged, left_at, packet);
                 Some(left_at)
             }
             (Form::Closed(closed), None) => {

@@ -45,6 +45,14 @@ impl From<Problem> for Stop {
     }
 }
 
+/// The transactions of an operation that are committed. They are not run again when a later one is
+/// retried.
+#[derive(Default)]
+struct Committed {
+    registration: bool,
+    login: bool,
+}
+
 /// Runs a job on a connection; retries it if the database reports a transient error.
 pub(crate) async fn perform<C: Connection>(
     connection: &mut C,
@@ -52,8 +60,9 @@ pub(crate) async fn perform<C: Connection>(
     job: &Job,
 ) -> Outcome {
     let mut pause = FIRST_PAUSE;
+    let mut committed = Committed::default();
     for retries_left in (0..=RETRIES).rev() {
-        let stopped = match attempt(connection, application, job).await {
+        let stopped = match attempt(connection, application, job, &mut committed).await {
             Ok(outcome) => return outcome,
             Err(stopped) => stopped,
         };
@@ -86,10 +95,11 @@ async fn attempt<C: Connection>(
     connection: &mut C,
     application: &Application,
     job: &Job,
+    committed: &mut Committed,
 ) -> Result<Outcome, Stop> {
     match job {
         Job::Operation(operation) => {
-            let mut desk = Desk { connection, application };
+            let mut desk = Desk { connection, application, committed };
             Ok(Outcome::Answer(desk.serve(operation).await?))
         }
         Job::Load(of) => {
@@ -111,6 +121,7 @@ async fn attempt<C: Connection>(
 struct Desk<'a, C> {
     connection: &'a mut C,
     application: &'a Application,
+    committed: &'a mut Committed,
 }
 
 impl<C: Connection> Desk<'_, C> {
@@ -152,6 +163,14 @@ impl<C: Connection> Desk<'_, C> {
     }
 
     async fn login(&mut self, user: &str, password: &str) -> Result<View, Stop> {
+        if !self.committed.login {
+            self.count_login(user, password).await?;
+            self.committed.login = true;
+        }
+        self.home(user).await
+    }
+
+    async fn count_login(&mut self, user: &str, password: &str) -> Result<(), Stop> {
         self.connection.begin(Begin::Ordinary).await?;
         let profile = self.profile(user).await?;
         if profile.is_none_or(|profile| profile.password != password) {
@@ -160,8 +179,7 @@ impl<C: Connection> Desk<'_, C> {
         let at = [Value::Int(now_us()), Value::Text(user)];
         self.connection.execute(Statement::CountLogin, &at).await?;
         self.account(user).await?;
-        self.commit().await?;
-        self.home(user).await
+        self.commit().await
     }
 
     async fn logout(&mut self, user: &str) -> Result<View, Stop> {
@@ -222,6 +240,14 @@ impl<C: Connection> Desk<'_, C> {
     }
 
     async fn register(&mut self, profile: &Profile, balance_cents: i64) -> Result<View, Stop> {
+        if !self.committed.registration {
+            self.insert_user(profile, balance_cents).await?;
+            self.committed.registration = true;
+        }
+        self.login(&profile.user, &profile.password).await
+    }
+
+    async fn insert_user(&mut self, profile: &Profile, balance_cents: i64) -> Result<(), Stop> {
         let account = self.key("account").await?;
         self.connection.begin(Begin::Ordinary).await?;
         let now = now_us();
@@ -243,8 +269,7 @@ impl<C: Connection> Desk<'_, C> {
             Value::Text(&profile.credit_card),
         ];
         self.connection.execute(Statement::InsertProfile, &values).await.map_err(exists)?;
-        self.commit().await?;
-        self.login(&profile.user, &profile.password).await
+        self.commit().await
     }
 
     async fn buy(&mut self, user: &str, symbol: &str, quantity: i64) -> Result<View, Stop> {

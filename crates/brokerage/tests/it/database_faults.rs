@@ -91,6 +91,26 @@ fn the_victim_of_a_deadlock_is_begun_again() {
 }
 
 #[test]
+fn a_registration_is_committed_once_when_its_log_in_is_retried() {
+    let test = "a_registration_is_committed_once_when_its_log_in_is_retried";
+    let Some(server) = Postgresql::start(test) else { return };
+    let mut brokerage = Brokerage::loaded(&plan_on(server.database()));
+    // The first count of a log-in fails as a serialization does. (Sequences are not rolled back.)
+    server.psql(
+        "CREATE SEQUENCE attempts; CREATE FUNCTION fail_once() RETURNS trigger AS $$ BEGIN \
+         IF nextval('attempts') = 1 THEN RAISE EXCEPTION 'not now' USING ERRCODE = '40001'; \
+         END IF; RETURN NEW; END $$ LANGUAGE plpgsql; CREATE TRIGGER fail_once BEFORE UPDATE OF \
+         logincount ON account FOR EACH ROW EXECUTE FUNCTION fail_once()",
+    );
+    let body = "uid=ru:1&passwd=p&fullname=N&address=A&email=e&creditcard=c&balance=1000000";
+    let response = Client::new(brokerage.at).post("/register", body);
+    assert_eq!(response.status, 200, "{}", response.text());
+    let counters = brokerage.counters();
+    assert_eq!((counters.database_errors["serialization"], counters.retries), (1, 1));
+    brokerage.assert_books_balance();
+}
+
+#[test]
 fn a_database_that_another_program_locks_is_tried_again_and_then_busy() {
     let folder = Folder::new();
     let file = folder.join("db");

@@ -6,6 +6,7 @@ the names of `tc`, with their units, and its defaults.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -177,6 +178,14 @@ Queue = Annotated[
     Field(discriminator="kind"),
 ]
 """A queue discipline."""
+
+
+def buckets_of(queue: Queue | None) -> Iterator[Shaper | Policer]:
+    """The token buckets of a queue discipline, the outer one first."""
+    while isinstance(queue, Shaper | Policer):
+        yield queue
+        queue = queue.over
+
 
 for _model in (_Bucket, Shaper, Policer):
     _model.model_rebuild()

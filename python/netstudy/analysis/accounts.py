@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from netstudy.analysis.cells import CellRow
+from netstudy.queues import Queue
 from netstudy.wire import Network, Place, Reason, TimeAccount
 
 PS_PER_S: Final = 1e12
@@ -67,6 +68,9 @@ class PartKey:
     """The group of hosts, or the switch; of a link or port, the sending end. Empty: none."""
     to: str
     """The group of hosts, or the switch, at the other end of a link or port. Empty: none."""
+    disciplines: tuple[str, ...] = ()
+    """Of a queue: the kinds of its disciplines, a shaper or policer before the one under it. Empty:
+    it has none."""
 
     @property
     def family(self) -> Family:
@@ -168,11 +172,12 @@ def unit_time(row: CellRow, view: TimeView, group: TimeGroup) -> UnitTime | None
 
 
 def _parts(network: Network, accounts: list[TimeAccount], units: int) -> tuple[TimePart, ...]:
-    names = _groups(network)
+    names, disciplines = _groups(network), _disciplines(network)
     sums: defaultdict[PartKey, list[int]] = defaultdict(lambda: [0, 0])
     for one in accounts:
         for reason, place, node, to, low, high in one.rows():
-            key = PartKey(reason, place, names.get(node, node), names.get(to, to))
+            at_port = disciplines.get((node, to), ()) if place == "queue" else ()
+            key = PartKey(reason, place, names.get(node, node), names.get(to, to), at_port)
             sums[key][0] += low
             sums[key][1] += high
     parts = (
@@ -186,3 +191,18 @@ def _groups(network: Network) -> Mapping[str, str]:
     """Node -> the name of its group; a zone has that of its host."""
     own = {node.name: getattr(node, "group", node.name) for node in network.nodes}
     return {node.name: own.get(getattr(node, "host", ""), own[node.name]) for node in network.nodes}
+
+
+def _disciplines(network: Network) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """The sending end and the other end of a link -> the kinds of the sending end's disciplines."""
+    return {
+        (own.node, other.node): tuple(_kinds(own.queue))
+        for link in network.links
+        for own, other in (link.ports, link.ports[::-1])
+    }
+
+
+def _kinds(queue: Queue | None) -> Iterator[str]:
+    if queue is not None:
+        yield queue.kind
+        yield from _kinds(getattr(queue, "over", None))

@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from netstudy.plan.paths import carries_bps
 from netstudy.units import FRAMING_BYTES, header_bytes
 from netstudy.wire import Group, Host, Link, Network, Port, Zone
 
@@ -77,7 +78,7 @@ def arrival_rate_bps(network: Network, member: str) -> int:
     link."""
     host, _ = host_of(network, member)
     link = access_links(network, member)[0]
-    return next(port.rate_bps for port in link.ports if port.node != host)
+    return next(carries_bps(port, link) for port in link.ports if port.node != host)
 
 
 def capacity_bps(network: Network, senders: Iterable[str], receivers: Iterable[str]) -> int | None:
@@ -113,9 +114,9 @@ def _capacities(network: Network, ends: Container[str]) -> dict[str, dict[str, i
     found: dict[str, dict[str, int]] = {}
     for link in network.links:
         a, b = (_owner(port, ends) for port in link.ports)
-        for here, there, rate_bps in ((a, b, link.a.rate_bps), (b, a, link.b.rate_bps)):
+        for here, there, port in ((a, b, link.a), (b, a, link.b)):
             out = found.setdefault(here, {})
-            out[there] = out.get(there, 0) + rate_bps
+            out[there] = out.get(there, 0) + carries_bps(port, link)
     return found
 
 

@@ -14,6 +14,7 @@ from netstudy.analysis.ideal import access_links, framing, host_of
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.nodes.places import places
 from netstudy.analysis.workloads.base import WorkloadAnalysis
+from netstudy.plan.paths import carries_bps
 from netstudy.study.references import concrete, resolve
 from netstudy.study.topology import EachWay
 from netstudy.study.vocabulary import MetricName, line_direction
@@ -150,8 +151,8 @@ def _access_bps(run: Run, role: Role) -> int:
     host, link = host_of(run.network, endpoint)[0], access_links(run.network, endpoint)[0]
     here, there = (link.a, link.b) if link.a.node == host else (link.b, link.a)
     if len(run.workload.sending) > 1:
-        return here.rate_bps + there.rate_bps
-    return (here if role in run.workload.sending else there).rate_bps
+        return carries_bps(here, link) + carries_bps(there, link)
+    return carries_bps(here if role in run.workload.sending else there, link)
 
 
 def _endpoints(run: Run, role: Role) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from netstudy import wire
 from netstudy.plan.lower import Lowered
-from netstudy.plan.paths import Routes, is_star
+from netstudy.plan.paths import Routes, carries_bps, is_star
 from netstudy.plan.planned import Estimate, RunSize
 from netstudy.plan.stations import busiest_seconds, has_stations
 from netstudy.plan.workloads import Load, Lowering, lowering_of
@@ -292,9 +292,9 @@ class _Reckoned:
         bytes_by_port: Counter[tuple[str, str]] = Counter()
         rates: dict[tuple[str, str], int] = {}
         for load in self._loads:
-            for port, _ in self.routes.route(load.source, load.target).hops:
+            for port, link in self.routes.route(load.source, load.target).hops:
                 bytes_by_port[port.node, port.name] += load.times * load.size_bytes
-                rates[port.node, port.name] = port.rate_bps
+                rates[port.node, port.name] = carries_bps(port, link)
         on_wire = max((size * 8 / rates[key] for key, size in bytes_by_port.items()), default=0.0)
         waiting = self.lowering.waiting_ns(self.run.workload, self.routes) / 1e9
         return max(on_wire, waiting, self._work_seconds)

@@ -12,7 +12,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netstudy import wire
-from netstudy.units import FRAMING_BYTES, header_bytes
+from netstudy.queues import buckets_of
+from netstudy.units import (
+    CHECK_SEQUENCE_BYTES,
+    ETHERNET_HEADER_BYTES,
+    FRAMING_BYTES,
+    header_bytes,
+)
 
 FRAME_OVERHEAD_BYTES = FRAMING_BYTES + header_bytes(timestamps=True)
 """Ethernet framing, IPv4 and TCP headers with timestamps."""
@@ -21,6 +27,18 @@ Interface = tuple[str, str]
 """A host and one of its interfaces."""
 Hop = tuple[wire.Port, wire.Link]
 """A link, and the end at which frames enter it."""
+
+
+def carries_bps(port: wire.Port, link: wire.Link) -> int:
+    """Rate at which full-sized frames leave an end of a link, with preambles and gaps: that of the
+    line or, if it is lower, of a shaper or policer."""
+    frame_bytes = link.mtu_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
+    wire_bytes = link.mtu_bytes + FRAMING_BYTES
+    buckets = (
+        bucket.rate_bps * wire_bytes // (frame_bytes + bucket.overhead_bytes)
+        for bucket in buckets_of(port.queue)
+    )
+    return min((port.rate_bps, *buckets))
 
 
 def is_star(network: wire.Network) -> bool:
@@ -156,9 +174,9 @@ class Routes:
         switches = (self._nodes[port.node] for port, _ in route.hops)
         latencies += sum(one.latency_ns for one in switches if isinstance(one, wire.Switch))
         frame = min(size_bytes, route.mtu_bytes or size_bytes) + FRAME_OVERHEAD_BYTES
-        frames_ns = sum(frame * 8e9 / port.rate_bps for port, _ in route.hops)
+        frames_ns = sum(frame * 8e9 / carries_bps(port, link) for port, link in route.hops)
         rest = max(size_bytes + FRAME_OVERHEAD_BYTES - frame, 0)
-        slowest_bps = min(port.rate_bps for port, _ in route.hops)
+        slowest_bps = min(carries_bps(port, link) for port, link in route.hops)
         return latencies + route.delay_ns + frames_ns + rest * 8e9 / slowest_bps
 
     def _nic(self, endpoint: str) -> wire.Nic:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from netstudy.analysis.accounts import Family, PartKey, TimePart, UnitTime
@@ -77,6 +78,17 @@ _NAMES: Final[dict[Place, str]] = {
     "generator": "load generator",
     "not-known": "not known",
 }
+_DISCIPLINES: Final = {
+    "fifo": "FIFO",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel",
+    "pie": "PIE",
+    "priority": "priority",
+    "drr": "DRR",
+    "shaper": "shaper's",
+    "policer": "policed",
+}
 _AT_PORT: Final[tuple[Place, ...]] = ("queue", "pause")
 
 
@@ -86,8 +98,9 @@ def place_name(place: Place) -> str:
 
 
 def place_words(key: PartKey) -> str:
-    """The place of a part: "queue at switch to client", "retransmission timer of server"."""
-    name = _NAMES[key.place]
+    """The place of a part: "queue at switch to client", "FQ-CoDel queue at modem to isp",
+    "retransmission timer of server"."""
+    name = " ".join([*(_DISCIPLINES[one] for one in key.disciplines), _NAMES[key.place]])
     if not key.node:
         return name
     if key.place == "packet-rate-sending":
@@ -112,14 +125,20 @@ def part_words(key: PartKey) -> str:
     return place if is_timer else f"{reason}: {place}"
 
 
-def by_name(time: UnitTime, family: Family) -> dict[str, list[TimePart]]:
+def by_name(
+    time: UnitTime, family: Family, *, with_disciplines: bool = True
+) -> dict[str, list[TimePart]]:
     """The parts of a family by their names in figures and sentences: the window or the place, for
-    all reasons together. The largest first, by lower bounds."""
+    all reasons together. The largest first, by lower bounds.
+
+    `with_disciplines`: the name of a queue has that of its discipline.
+    """
     found: dict[str, list[TimePart]] = {}
     for part in time.parts:
         if part.key.family == family:
             name = WINDOW_NAMES.get(part.key.reason) if family == "window" else None
-            found.setdefault(name or place_words(part.key), []).append(part)
+            key = part.key if with_disciplines else replace(part.key, disciplines=())
+            found.setdefault(name or place_words(key), []).append(part)
     return dict(sorted(found.items(), key=lambda one: -low_s(one[1])))
 
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.caveats.base import Analysed, Caveat, Planned
-from netstudy.plan.paths import Hop, Routes
+from netstudy.plan.paths import Hop, Routes, carries_bps
 from netstudy.study.references import references
 from netstudy.wire import Network, Run, Switch
 
@@ -73,8 +73,8 @@ def _can_queue(run: Run) -> bool:
         hops = routes.route(source, target).hops
         for before, after in pairwise(hops):
             key = _key(after)
-            rates[key] = after[0].rate_bps
-            inflow.setdefault(key, {})[_key(before)] = before[0].rate_bps
+            rates[key] = carries_bps(*after)
+            inflow.setdefault(key, {})[_key(before)] = carries_bps(*before)
     return any(sum(ways.values()) > rates[key] for key, ways in inflow.items())
 
 

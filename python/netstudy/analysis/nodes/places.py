@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from netstudy.plan.paths import carries_bps
 from netstudy.study.vocabulary import LINK, MACHINE, Scope
 from netstudy.wire import Host, Link, Network, Port, Switch, Zone
 
@@ -74,7 +75,7 @@ def _place(network: Network, node: Host | Zone | Switch, towards: str | None) ->
     own = [port for port, _, _ in ports if bound in (None, port.name)]
     chosen = own if towards is None else _towards(network, host, ports, towards)
     names = {port.name for port in own} & {port.name for port in chosen}
-    lines = tuple(_line(port, far) for port, far, _ in ports if port.name in names)
+    lines = tuple(_line(link, port, far) for port, far, link in ports if port.name in names)
     if not lines and (towards is not None or isinstance(node, Switch)):
         return None
     return Place(node.name, lines, are_all=len(lines) == len(ports))
@@ -128,11 +129,11 @@ def _each_end(network: Network) -> Iterator[tuple[Port, Line]]:
         known = [port for port in link.ports if port.node in switches] or link.ports
         for port, far in (link.ports, link.ports[::-1]):
             if any(port is one for one in known):
-                yield port, _line(port, far)
+                yield port, _line(link, port, far)
 
 
-def _line(port: Port, far: Port) -> Line:
-    return Line(port.name, port.rate_bps, far.rate_bps)
+def _line(link: Link, port: Port, far: Port) -> Line:
+    return Line(port.name, carries_bps(port, link), carries_bps(far, link))
 
 
 def _group(network: Network, name: str) -> str:

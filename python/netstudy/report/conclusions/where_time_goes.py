@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
-from netstudy.analysis.accounts import Family, TimeGroup, TimePart
+from netstudy.analysis.accounts import Family, PartKey, TimeGroup, TimePart
 from netstudy.analysis.conclusions import Concluded
 from netstudy.analysis.conclusions.where_time_goes import TimesShown
 from netstudy.analysis.time_courses import CellTime, Course
@@ -158,7 +159,9 @@ def _least(cells: Sequence[CellTime]) -> Sentence:
 def _in_words(family: Family, cells: Sequence[CellTime]) -> Sentence:
     """The family, with the parts that are most of it in each cell: "waiting for timers
     (retransmission timer of server)"."""
-    own = [next(iter(by_name(one.whole, family).items())) for one in cells]
+    # Where the discipline of a queue is a factor, the levels of the cells name it.
+    named = not any(len(found) > 1 for found in _disciplines(cells).values())
+    own = [next(iter(by_name(one.whole, family, with_disciplines=named).items())) for one in cells]
     names = [name for name, _ in Counter(name for name, _ in own).most_common()]
     parts = [names[0], *(_elsewhere(one, cells, own) for one in names[1:])]
     if family == "window":
@@ -173,6 +176,16 @@ def _in_words(family: Family, cells: Sequence[CellTime]) -> Sentence:
         return say("{family}", family=words)
     text = "{family} ({parts})" if least >= _MOST_OF else "{family} (most of it: {parts})"
     return say(text, family=words, parts=Name(" and, ".join(parts)))
+
+
+def _disciplines(cells: Sequence[CellTime]) -> Mapping[PartKey, set[tuple[str, ...]]]:
+    """The disciplines of each queue in all cells."""
+    found: defaultdict[PartKey, set[tuple[str, ...]]] = defaultdict(set)
+    for cell in cells:
+        for part in cell.whole.parts:
+            if part.key.place == "queue":
+                found[replace(part.key, disciplines=())].add(part.key.disciplines)
+    return found
 
 
 def _elsewhere(

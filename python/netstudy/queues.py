@@ -101,6 +101,8 @@ class Pie(Wire):
     """True if ECN-capable frames are marked instead of dropped up to a probability of 10 %."""
 
 
+RateStepNs = Annotated[int, Field(ge=1)]
+RateStepBps = Annotated[int, Field(ge=0)]
 CodePoint = Annotated[int, Field(ge=0, le=63)]
 """A differentiated services code point (RFC 2474, 3)."""
 
@@ -173,19 +175,41 @@ class Policer(_Bucket):
     kind: Literal["policer"] = "policer"
 
 
+class VaryingRate(Wire):
+    """A line whose rate changes with time, such as that of a mobile network."""
+
+    kind: Literal["varying-rate"] = "varying-rate"
+    steps: tuple[tuple[RateStepNs, RateStepBps], ...] = Field(min_length=1)
+    """Rates in turn, each with the time for which it lasts; after the last one, the first begins
+    again."""
+    overhead_bytes: int = Field(
+        default=0, ge=-65_535, le=65_535, exclude_if=lambda overhead: overhead == 0
+    )
+    """Added to the size of each frame before it is sent. The size of a frame includes its Ethernet
+    header and check sequence."""
+    over: Queue | None = Field(default=None, exclude_if=lambda over: over is None)
+    """The discipline of the frames that wait; None: a FIFO that only the buffer limits."""
+
+    @property
+    def rate_bps(self) -> int:
+        """The mean rate."""
+        lasts_ns = sum(lasts for lasts, _ in self.steps)
+        return sum(lasts * rate for lasts, rate in self.steps) // lasts_ns
+
+
 Queue = Annotated[
-    Fifo | Red | CoDel | FqCoDel | Pie | Priority | Drr | Shaper | Policer,
+    Fifo | Red | CoDel | FqCoDel | Pie | Priority | Drr | Shaper | Policer | VaryingRate,
     Field(discriminator="kind"),
 ]
 """A queue discipline."""
 
 
-def buckets_of(queue: Queue | None) -> Iterator[Shaper | Policer]:
-    """The token buckets of a queue discipline, the outer one first."""
-    while isinstance(queue, Shaper | Policer):
+def limits_of(queue: Queue | None) -> Iterator[Shaper | Policer | VaryingRate]:
+    """The parts of a queue discipline that limit its rate, the outer one first."""
+    while isinstance(queue, Shaper | Policer | VaryingRate):
         yield queue
         queue = queue.over
 
 
-for _model in (_Bucket, Shaper, Policer):
+for _model in (_Bucket, Shaper, Policer, VaryingRate):
     _model.model_rebuild()

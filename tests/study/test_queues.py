@@ -10,6 +10,7 @@ from netstudy import queues, wire
 from netstudy.errors import StudyError
 from netstudy.plan import make_plan
 from netstudy.plan.path_words import link_words
+from netstudy.plan.paths import carries_bps
 from netstudy.study import load
 
 STUDY = """\
@@ -76,6 +77,12 @@ def test_a_factor_chooses_among_names(tmp_path: Path) -> None:
         ("queue: priority", "priority needs bands: write a map"),
         ("queue: {discipline: shaper, rate: 1 Mbit/s}", "shaper needs burst"),
         ("queue: loop", "the queue loop contains itself"),
+        ("queue: {discipline: varying-rate}", "varying-rate needs a schedule or a trace"),
+        (
+            "queue: {discipline: varying-rate, schedule: [{lasts: 1 s}]}",
+            "nothing is ever sent: give a rate",
+        ),
+        ("queue: {discipline: varying-rate, trace: a.up}", "trace: a.up: No such file"),
         ("queue: {discipline: sfq}", "discipline: must be one of fifo, red, codel"),
         ("queue: {discipline: codel, quantum: 300 B}", "quantum: unknown key"),
         ("loss: {gilbert-elliott: {to_bad: 1 %}}", "to_good: the key is missing"),
@@ -87,6 +94,45 @@ def test_what_cannot_be_is_refused_by_name(tmp_path: Path, keys: str, said: str)
     with pytest.raises(StudyError) as caught:
         slow_link(tmp_path, keys)
     assert said in str(caught.value)
+
+
+def test_a_rate_varies_by_a_schedule(tmp_path: Path) -> None:
+    schedule = "[{lasts: 2 s, rate: 15 Mbit/s}, {lasts: 3 s}]"
+    keys = f"queue: {{discipline: varying-rate, schedule: {schedule}, over: codel}}"
+    link = slow_link(tmp_path, keys)
+    steps = ((2_000_000_000, 15_000_000), (3_000_000_000, 0))
+    assert link.a.queue == queues.VaryingRate(steps=steps, over=queues.CoDel())
+    # 6 Mbit/s in the mean, as bits of frames of 1518 bytes, which take 1538 on the wire.
+    assert carries_bps(link.a, link) == 6_000_000 * 1538 // 1518
+
+
+def test_a_rate_varies_by_a_trace_of_mahimahi(tmp_path: Path) -> None:
+    # Two packets in the first millisecond, none in the next two, one in the fourth.
+    (tmp_path / "lte.down").write_text("1\n1\n4\n")
+    link = slow_link(tmp_path, "queue: {discipline: varying-rate, trace: lte.down}")
+    steps = ((1_000_000, 24_000_000), (2_000_000, 0), (1_000_000, 12_000_000))
+    # Mahimahi counts packets without Ethernet's header and check sequence.
+    assert link.a.queue == queues.VaryingRate(steps=steps, overhead_bytes=-18)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1\ntwo\n", "lte.down: line 2: 'two' is not a time in ms"),
+        ("5\n3\n", "lte.down: line 2: 3 ms is before 5 ms"),
+        ("", "lte.down: has no time after 0 ms"),
+    ],
+)
+def test_a_damaged_trace_is_refused_with_the_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "lte.down").write_text(text)
+    with pytest.raises(StudyError) as caught:
+        slow_link(tmp_path, "queue: {discipline: varying-rate, trace: lte.down}")
+    assert said in str(caught.value)
+
+
+def test_capacities_heed_shapers(tmp_path: Path) -> None:
+    link = slow_link(tmp_path, "queue: shaped")
+    assert carries_bps(link.a, link) == 16_000_000 * 1538 // 1518
 
 
 def test_a_switch_whose_buffer_is_shared_has_no_disciplines(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from pathlib import Path as FilePath
 
 from netstudy import buffers, queues, wire
 from netstudy.documents.problems import Path, listed
@@ -108,6 +109,8 @@ class Graph:
     """Builds the network of one treatment; raises StudyError with places."""
 
     topology: Topology
+    folder: FilePath
+    """The folder that the study's other files are relative to."""
     devices: Devices
     scale: Fraction
     participants: frozenset[str]
@@ -125,7 +128,7 @@ class Graph:
 
     @property
     def _queues(self) -> Queues:
-        return Queues(self.topology.queues, self.devices.refuse)
+        return Queues(self.topology.queues, self.folder, self.devices.refuse)
 
     def network(self) -> wire.Network:
         """The whole graph."""

@@ -124,6 +124,7 @@ class Resolver:
             self._refuse(path, "needs procedure.measure: how long it is measured")
         graph = Graph(
             topology=topology,
+            folder=self.study.folder,
             devices=self.devices,
             scale=self.scale,
             participants=roles.groups,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from netstudy import wire
-from netstudy.queues import buckets_of
+from netstudy.queues import limits_of
 from netstudy.units import (
     CHECK_SEQUENCE_BYTES,
     ETHERNET_HEADER_BYTES,
@@ -31,14 +31,14 @@ Hop = tuple[wire.Port, wire.Link]
 
 def carries_bps(port: wire.Port, link: wire.Link) -> int:
     """Rate at which full-sized frames leave an end of a link, with preambles and gaps: that of the
-    line or, if it is lower, of a shaper or policer."""
+    line or, if it is lower, of a shaper or policer; the mean of a rate that varies."""
     frame_bytes = link.mtu_bytes + ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES
     wire_bytes = link.mtu_bytes + FRAMING_BYTES
-    buckets = (
-        bucket.rate_bps * wire_bytes // (frame_bytes + bucket.overhead_bytes)
-        for bucket in buckets_of(port.queue)
+    limits = (
+        limit.rate_bps * wire_bytes // (frame_bytes + limit.overhead_bytes)
+        for limit in limits_of(port.queue)
     )
-    return min((port.rate_bps, *buckets))
+    return min((port.rate_bps, *limits))
 
 
 def is_star(network: wire.Network) -> bool:

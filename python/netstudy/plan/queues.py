@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path as FilePath
 from typing import Any, Final, get_args
 
 from pydantic import ValidationError
@@ -11,10 +12,21 @@ from pydantic import ValidationError
 from netstudy import queues, wire
 from netstudy.documents.nearest import did_you_mean
 from netstudy.documents.problems import Path, listed
+from netstudy.formats.measured import FormatError
 from netstudy.knobs import knobs
+from netstudy.plan.mahimahi import rate_steps
 from netstudy.plan.network import Refuse
-from netstudy.study.queues import AnyQueue, Drr, Policer, Priority, QueueOrName, Shaper
+from netstudy.study.queues import (
+    AnyQueue,
+    Drr,
+    Policer,
+    Priority,
+    QueueOrName,
+    Shaper,
+    VaryingRate,
+)
 from netstudy.study.references import concrete
+from netstudy.units import CHECK_SEQUENCE_BYTES, ETHERNET_HEADER_BYTES
 
 _MODELS: Final[Mapping[str, Any]] = {
     model.model_fields["kind"].default: model for model in get_args(get_args(queues.Queue)[0])
@@ -33,9 +45,10 @@ class Queued:
 class Queues:
     """The queues that the topology of a study names, lowered to the wire."""
 
-    def __init__(self, named: Mapping[str, QueueOrName], refuse: Refuse) -> None:
-        """`refuse` raises StudyError with a place."""
+    def __init__(self, named: Mapping[str, QueueOrName], folder: FilePath, refuse: Refuse) -> None:
+        """`folder`: the study's. `refuse` raises StudyError with a place."""
         self._named = named
+        self._folder = folder
         self._refuse = refuse
 
     def lowered(self, queue: QueueOrName | None, at: Path) -> Queued | None:
@@ -78,13 +91,32 @@ class Queues:
         elif isinstance(queue, Drr):
             classes = queue.classes
             given["classes"] = [{**_band(one), "quantum_bytes": one.quantum} for one in classes]
-        elif isinstance(queue, Shaper | Policer) and queue.over is not None:
+        elif isinstance(queue, Shaper | Policer | VaryingRate) and queue.over is not None:
             given["over"] = self._of(queue.over, (*at, "over"), inside)
+        if isinstance(queue, VaryingRate):
+            given |= self._steps(queue, at)
         try:
             made: queues.Queue = _MODELS[name](**given)
         except ValidationError as error:
             self._refuse(at, "; ".join(one["msg"] for one in error.errors()))
         return made
+
+    def _steps(self, queue: VaryingRate, at: Path) -> dict[str, Any]:
+        """The rates of a schedule, or of a trace, whose packets have no Ethernet header."""
+        if queue.schedule is not None:
+            steps = tuple((one.lasts, one.rate or 0) for one in queue.schedule)
+            if not any(rate for _, rate in steps):
+                self._refuse((*at, "schedule"), "nothing is ever sent: give a rate")
+            return {"steps": steps}
+        try:
+            steps = rate_steps(self._folder / str(queue.trace))
+        except (OSError, FormatError) as error:
+            said = error.strerror if isinstance(error, OSError) else str(error)
+            self._refuse((*at, "trace"), f"{queue.trace}: {said}")
+        return {
+            "steps": steps,
+            "overhead_bytes": -(ETHERNET_HEADER_BYTES + CHECK_SEQUENCE_BYTES),
+        }
 
 
 def check_at_switch(switch: wire.Switch, at: Path, refuse: Refuse) -> None:
@@ -111,5 +143,9 @@ def _needed(name: str, *, own: bool = False) -> list[str]:
     names = [
         knob.name for knob in knobs(model).values() if model.model_fields[knob.wired].is_required()
     ]
-    parts = {"priority": ["bands"], "drr": ["classes"]}.get(name, [])
+    parts = {
+        "priority": ["bands"],
+        "drr": ["classes"],
+        "varying-rate": ["a schedule or a trace"],
+    }.get(name, [])
     return names if own else [*names, *parts]

@@ -88,6 +88,7 @@ _DISCIPLINES: Final = {
     "drr": "DRR",
     "shaper": "shaper's",
     "policer": "policed",
+    "varying-rate": "varying-rate",
 }
 _AT_PORT: Final[tuple[Place, ...]] = ("queue", "pause")
 

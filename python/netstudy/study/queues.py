@@ -7,7 +7,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from netstudy import queues
-from netstudy.documents.fields import CountValue, Ref, Typed, Whole, Words
+from netstudy.documents.fields import (
+    CountValue,
+    DurationValue,
+    RateValue,
+    Ref,
+    Typed,
+    Whole,
+    Words,
+    WordsValue,
+)
 from netstudy.documents.validation import Model, fault
 from netstudy.knobs import knobs, model_with, settings
 
@@ -112,8 +121,47 @@ class Policer(model_with(_Policer, settings(queues.Policer))):  # type: ignore[m
     """A token bucket that drops frames for which there are no tokens."""
 
 
-AnyQueue = Fifo | Red | CoDel | FqCoDel | Pie | Priority | Drr | Shaper | Policer
-DISCIPLINES = ("fifo", "red", "codel", "fq-codel", "pie", "priority", "drr", "shaper", "policer")
+class RateStep(Model):
+    """A rate for some time."""
+
+    lasts: DurationValue
+    rate: RateValue | None = None
+    """Without it, nothing is sent."""
+
+
+class VaryingRate(Model):
+    """A line whose rate changes with time: by a schedule, or by a trace of Mahimahi."""
+
+    discipline: Literal["varying-rate"]
+    schedule: tuple[RateStep, ...] | None = Field(default=None, min_length=1)
+    """Rates in turn; after the last one, the first begins again."""
+    trace: WordsValue | None = None
+    """A file of Mahimahi, relative to the study's folder: on each line a time in ms at which a
+    packet of 1500 bytes may leave; the last one is the length of the trace, which then begins
+    again."""
+    over: QueueOrName | None = None
+    """The discipline of the frames that wait; by default a FIFO that only the buffer limits."""
+
+    @model_validator(mode="after")
+    def _is_one(self) -> VaryingRate:
+        if (self.schedule is None) == (self.trace is None):
+            raise fault("varying-rate needs a schedule or a trace", "schedule")
+        return self
+
+
+AnyQueue = Fifo | Red | CoDel | FqCoDel | Pie | Priority | Drr | Shaper | Policer | VaryingRate
+DISCIPLINES = (
+    "fifo",
+    "red",
+    "codel",
+    "fq-codel",
+    "pie",
+    "priority",
+    "drr",
+    "shaper",
+    "policer",
+    "varying-rate",
+)
 
 
 class _Unknown(Model):
@@ -143,10 +191,11 @@ QueueOrName = Annotated[
     | Annotated[Drr, Tag("=drr")]
     | Annotated[Shaper, Tag("=shaper")]
     | Annotated[Policer, Tag("=policer")]
+    | Annotated[VaryingRate, Tag("=varying-rate")]
     | Annotated[_Unknown, Tag("=unknown")],
     Discriminator(_kind),
 ]
 """A discipline, its name if it needs no parameters, or a name of `topology.queues`."""
 
-for _model in (Shaper, Policer):
+for _model in (Shaper, Policer, VaryingRate):
     _model.model_rebuild()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::{
     Backlog, BucketConfig, CoDel, CoDelConfig, Discipline, Drr, DrrConfig, Fates, Fifo, FifoConfig,
     FqCoDel, FqCoDelConfig, Item, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued, Red,
-    RedConfig, Shaper,
+    RedConfig, Shaper, Varying, VaryingConfig,
 };
 use crate::{BufferConfig, Chance, Link};
 
@@ -38,6 +38,8 @@ pub enum QueueConfig {
     Shaper(BucketConfig),
     /// A token bucket that drops frames.
     Policer(BucketConfig),
+    /// A line whose rate changes with time.
+    VaryingRate(VaryingConfig),
 }
 
 impl QueueConfig {
@@ -56,6 +58,7 @@ impl QueueConfig {
             Self::Priority(config) => config.check(),
             Self::Drr(config) => config.check(),
             Self::Shaper(config) | Self::Policer(config) => config.check(),
+            Self::VaryingRate(config) => config.check(),
         }
     }
 }
@@ -113,6 +116,8 @@ pub enum AnyQueue<F> {
     Shaper(Shaper<F>),
     /// As [`QueueConfig::Policer`].
     Policer(Policer<F>),
+    /// As [`QueueConfig::VaryingRate`].
+    Varying(Varying<F>),
 }
 
 /// Calls a method of the discipline.
@@ -128,6 +133,7 @@ macro_rules! each {
             AnyQueue::Drr($one) => $call,
             AnyQueue::Shaper($one) => $call,
             AnyQueue::Policer($one) => $call,
+            AnyQueue::Varying($one) => $call,
         }
     };
 }
@@ -146,10 +152,11 @@ impl<F: Queued> AnyQueue<F> {
             QueueConfig::Drr(config) => Self::Drr(Drr::new(config)),
             QueueConfig::Shaper(config) => Self::Shaper(Shaper::new(config, link)),
             QueueConfig::Policer(config) => Self::Policer(Policer::new(config, link)),
+            QueueConfig::VaryingRate(config) => Self::Varying(Varying::new(config, link)),
         }
     }
 
-    /// The queue below a shaper or a policer; if none is given, a FIFO that only the buffer limits.
+    /// The queue below a shaper, a policer or a varying rate; if none is given, a FIFO that only the buffer limits.
     pub(super) fn over(config: Option<&QueueConfig>, link: &Link) -> Self {
         match config {
             Some(config) => Self::new(config, link),

@@ -25,7 +25,7 @@ pub struct BucketConfig {
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-const fn is_zero(bytes: &i32) -> bool {
+pub(super) const fn is_zero(bytes: &i32) -> bool {
     *bytes == 0
 }
 

@@ -27,6 +27,7 @@ mod priority;
 mod red;
 mod shaper;
 mod sojourns;
+mod varying;
 
 pub use any::{AnyQueue, QueueConfig, check_at_switch};
 pub use bucket::BucketConfig;
@@ -44,6 +45,7 @@ pub use priority::{Priority, PriorityConfig};
 pub use red::{Red, RedConfig};
 pub use shaper::Shaper;
 pub use sojourns::Sojourns;
+pub use varying::{RateStep, Varying, VaryingConfig};
 
 use netstudy_units::Time;
 

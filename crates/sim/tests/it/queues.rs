@@ -2,7 +2,7 @@
 
 use netstudy_fabric::queue::{
     Band, BucketConfig, CoDelConfig, DrrClass, DrrConfig, FifoConfig, FqCoDelConfig, PieConfig,
-    PriorityConfig, RedConfig,
+    PriorityConfig, RateStep, RedConfig, VaryingConfig,
 };
 use netstudy_records::{
     Direction, Link, Node, Phase, PhaseKind, Port, Probe, Queue, QueueStatistics, Roles, Run,
@@ -350,4 +350,20 @@ fn a_discipline_that_cannot_be_is_refused_by_name() {
     run.network.groups[1].dscp = Some(64);
     let error = lab::make(&run).error;
     assert_eq!(error.as_deref(), Some("the code point 64 of \"server\" is above 63"));
+}
+
+#[test]
+fn a_varying_rate_carries_what_its_schedule_has() {
+    // 12 Mbit/s for 2 s, nothing for 0.1 s, 2 Mbit/s for 2.9 s: 6 periods of 5 s in 30 s.
+    let steps = [(2_000_000_000, 12_000_000), (100_000_000, 0), (2_900_000_000, 2_000_000)];
+    let config = VaryingConfig {
+        steps: steps.map(RateStep::from).to_vec(),
+        overhead_bytes: 0,
+        over: None,
+    };
+    let record = make_ok(&dumbbell(Some(Queue::VaryingRate(config))));
+    let offered = 6.0 * (2.0 * 12e6 + 2.9 * 2e6) / 8.0;
+    let used = only(&record).bytes_sent as f64 / offered;
+    // The FIFO of 1 MB is never empty, and phases are whole periods.
+    assert!((0.999..=1.001).contains(&used), "{used}");
 }

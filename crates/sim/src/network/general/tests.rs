@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
-use netstudy_fabric::queue::{BucketConfig, CoDelConfig, FifoConfig, FqCoDelConfig, PieConfig};
+use netstudy_fabric::queue::{
+    BucketConfig, CoDelConfig, FifoConfig, FqCoDelConfig, PieConfig, RateStep, VaryingConfig,
+};
 use netstudy_records::{
     Buffer, CongestionControl, Forwarding, Host, IngressQueuedConfig, Link as PlanLink, LocalPath,
     Network as PlanNetwork, Node, Port, Queue, Run, SharedMemoryConfig, Stack,
@@ -791,6 +793,12 @@ fn disciplines() -> impl Strategy<Value = Queue> {
         overhead_bytes: 24,
         over: Some(Box::new(Queue::FqCoDel(fq_codel))),
     };
+    let steps = [(30_000, 900_000_000), (20_000, 0), (40_000, 300_000_000)];
+    let varying = VaryingConfig {
+        steps: steps.map(RateStep::from).to_vec(),
+        overhead_bytes: -18,
+        over: Some(Box::new(Queue::CoDel(codel))),
+    };
     prop_oneof![
         Just(Queue::Fifo(FifoConfig { limit_bytes: None, limit_packets: Some(10) })),
         Just(Queue::CoDel(codel)),
@@ -798,6 +806,7 @@ fn disciplines() -> impl Strategy<Value = Queue> {
         Just(Queue::Pie(pie)),
         Just(Queue::Shaper(bucket.clone())),
         Just(Queue::Policer(bucket)),
+        Just(Queue::VaryingRate(varying)),
     ]
 }
 

@@ -53,9 +53,11 @@ TABLES = {
     "repeated.csv": REPEATED,
     "turns.csv": "servers,turn,ms\n2,2,31.0\n4,2,70.0\n",
     "other.csv": REPEATED.replace("31.0", "33.0"),
+    "lte.down": "1\n1\n3\n",
+    "lte.up": "1\n4\n",
     "rates.csv": "driver,rate\nold,10.0\nnew,11.0\n",
 }
-"""Published data of the studies of `bases`, in the folder of every one of them."""
+"""Published data and traces of the studies of `bases`, in the folder of every one of them."""
 
 
 @dataclass(frozen=True)

@@ -301,6 +301,35 @@ NETWORK = {
         **_BUCKET,
         discipline="policer",
     ),
+    "VaryingRate": {
+        **examples(
+            refused,
+            _queued(discipline="varying-rate", schedule=[{"lasts": "1 s", "rate": "7 Mbit/s"}]),
+            f"{_LINK}.queue",
+            {"discipline": "sfq"},
+        ),
+        **examples(
+            in_plan,
+            _queued(discipline="varying-rate", trace="lte.down"),
+            f"{_LINK}.queue",
+            {"trace": "lte.up"},
+        ),
+        **examples(
+            in_plan,
+            _queued(discipline="varying-rate", schedule=[{"lasts": "1 s", "rate": "7 Mbit/s"}]),
+            f"{_LINK}.queue",
+            {"schedule": [{"lasts": "1 s", "rate": "8 Mbit/s"}], "over": "codel"},
+        ),
+    },
+    "RateStep": examples(
+        in_plan,
+        _queued(
+            discipline="varying-rate",
+            schedule=[{"lasts": "1 s", "rate": "7 Mbit/s"}, {"lasts": "1 s"}],
+        ),
+        f"{_LINK}.queue.schedule.0",
+        {"lasts": "2 s", "rate": "8 Mbit/s"},
+    ),
     "EachWay": examples(
         in_plan, _BOTH_WAYS, f"{_LINK}.rate", {"up": "2 Gbit/s", "down": "100 Mbit/s"}
     ),

@@ -120,7 +120,6 @@ def test_a_link_loses_frames_of_one_direction_only(user: User) -> None:
     assert client["interface_packets_sent"] == server["interface_packets_received"] + lost
     assert server["interface_packets_sent"] == client["interface_packets_received"]
     assert "link_frames_lost" not in record.ports["server"]["eth0"]
-    assert value(run, record, "client.port_lost") == lost
     table = record.samples.connection
     assert table is not None
     # All bytes arrived, so whatever was lost of them was sent again.

@@ -53,13 +53,11 @@ def narrow(
     )
 
 
-def value(run: wire.Run, record: wire.RunRecord, name: str) -> float | None:
-    estimate = node_metric(split_metric(name)).reading.estimate([RunSample(run, record)])
-    return None if estimate is None else estimate.value
-
-
 def at_client(run: wire.Run, record: wire.RunRecord, metric: str) -> float | None:
-    return value(run, record, f"switch@client.{metric}")
+    """The metric of the port to the client."""
+    name = split_metric(f"switch@client.{metric}")
+    estimate = node_metric(name).reading.estimate([RunSample(run, record)])
+    return None if estimate is None else estimate.value
 
 
 def fetched(segments: int) -> wire.Transfer:
@@ -176,7 +174,7 @@ def test_the_account_of_a_port_that_is_never_idle_is_of_its_wire_alone() -> None
     100 segments arrives when the wire has carried 100 frames."""
     run = a_run(narrow(**ACCOUNTED["codel"]), fetched(100), counts(10), trace=True)
     record = simulated(run)
-    assert at_client(run, record, "port_departure_drops") > 0
+    assert (at_client(run, record, "port_departure_drops") or 0) > 0
     assert spent_ns(record, "cause", "serialization") == 10 * 100 * OUT_US * US
     assert spent_ns(record, "cause", "queue") == 0
 

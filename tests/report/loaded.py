@@ -39,7 +39,7 @@ topology:
   hosts:
     server: {profile: host-1g}
     client: {profile: host-1g, count: "${clients}"}
-    monitor: {}
+    monitor: {unused: true}
   switch: generic-deep
   link: {rate: 1 Gbit/s}
 workload:

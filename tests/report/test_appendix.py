@@ -104,10 +104,10 @@ topology:
   hosts:
     client: {profile: ucs-c200-rhel54}
     server: {profile: ucs-c200-rhel54, count: 2, nic: host-card}
-    monitor: {}
+    monitor: {unused: true}
   links:
     - {between: [client, server], rate: 1 Gbit/s, mtu: "${mtu}", nic: "${card}"}
-    - {between: [monitor, client], rate: 1 Gbit/s}
+    - {between: [monitor, client], rate: 1 Gbit/s, unused: true}
 workload:
   incast: {block: 4 MB, iterations: 90, warmup: 10}
 """

@@ -92,7 +92,7 @@ def test_a_discipline_stands_at_a_port_of_the_user_space_switch_and_nowhere_else
     of_host, of_switch = ("a", "b") if graph.links[0].a.node == "client" else ("b", "a")
     assert unsupported(_queued(graph, of_switch), "user-space", MODERN) == []
     assert unsupported(_queued(graph, of_host), "user-space", MODERN) == [
-        "client is a host and has the queues of this kernel: leave fq-codel out at client, or have "
+        "client is a host and has the queues of its kernel: leave fq-codel out at client, or have "
         "it at the port of the switch."
     ]
     refusals = unsupported(_queued(graph, of_switch), "kernel", MODERN)

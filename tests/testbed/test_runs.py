@@ -102,6 +102,56 @@ def test_a_growing_study_goes_from_round_to_round(place: Path, user: User) -> No
     assert not folder.is_done() or folder.changed_since_sealed() == []
 
 
+_HOME_LINE = """\
+study: home
+question: Does FQ-CoDel keep the queue of a slow line short?
+factors: {queue: [fifo, fq-codel], size: [500 kB]}
+topology:
+  client: {profile: host-1g, tcp: {profile: linux-6}}
+  server: {profile: host-1g, tcp: {profile: linux-6}}
+  switch: {profile: generic-deep, queue: "${queue}"}
+  links:
+    - {between: [client, switch], rate: 20 Mbit/s, loss: {down: 1 %}}
+    - {between: [server, switch], rate: 100 Mbit/s, delay: {up: 8 ms, down: 2 ms}}
+workload: {transfer: {size: "${size}", repeats: 2}}
+report:
+  tables:
+    - title: The link that loses frames
+      rows: queue
+      columns: size
+      cell: [switch@client.port_lost, switch@client.port_sojourn_p99_ms]
+"""
+
+
+@pytest.mark.one_user
+def test_a_study_has_queue_disciplines_and_a_link_that_loses_frames(
+    place: Path, user: User
+) -> None:
+    folder = begun(place, _HOME_LINE)
+    give(place, user)
+    ended = user.output("-m", "tests.testbed.go_on", str(folder.path))
+    records = folder.records()
+    assert [record.status for record in records].count("failed") == 0, ended
+    assert folder.is_done()
+    for record in records:
+        assert {one.port for one in record.samples.queue} == {"client", "server"}
+        # Only what the switch sends to the client is lost.
+        client = record.growth(record.ports["client"]["eth0"])
+        switch = record.growth(record.ports["switch"]["client"])
+        arrived = client["interface_packets_received"]
+        assert switch["frames_forwarded"] == arrived + switch["link_frames_lost"]
+        assert client["interface_packets_sent"] == switch["frames_received"]
+        assert "link_frames_lost" not in record.ports["client"]["eth0"]
+        rows = record.samples.transfer
+        assert rows is not None
+        # The request and the first byte take 10 ms on the way there and back.
+        least_ns = 8e9 * 500_000 / 20e6 + 10e6
+        assert all(
+            end - start >= least_ns for start, end in zip(rows.start_ns, rows.end_ns, strict=True)
+        )
+    assert "The link that loses frames" in (folder.path / "report.md").read_text()
+
+
 def run(user: User, *arguments: str | Path) -> str:
     """What netstudy prints for a user."""
     words = [str(argument) for argument in arguments]

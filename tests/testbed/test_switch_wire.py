@@ -25,7 +25,7 @@ def test_the_example_records_are_read_and_written_without_loss() -> None:
     for line in lines:
         assert json.loads(to_json(RECORD.validate_json(line))) == json.loads(line)
     kinds = {json.loads(line)["kind"] for line in lines}
-    assert kinds == {"ready", "snapshot", "drops", "samples", "clock", "error", "end"}
+    assert kinds == {"ready", "snapshot", "drops", "samples", "links", "clock", "error", "end"}
 
 
 def test_a_field_too_many_is_refused() -> None:

@@ -49,11 +49,11 @@ def _delays_ns(link: LinkProperties) -> tuple[int, int]:
 def _losses(link: LinkProperties) -> tuple[wire.Loss | None, wire.Loss | None]:
     if isinstance(link.loss, LossEachWay):
         return _loss(link.loss.up), _loss(link.loss.down)
-    loss = None if link.loss is None else _loss(link.loss)
+    loss = _loss(link.loss)
     return loss, loss
 
 
-def _loss(loss: OneWayLoss) -> wire.Loss | None:
+def _loss(loss: OneWayLoss | None) -> wire.Loss | None:
     if isinstance(loss, Bursts):
         model = loss.gilbert_elliott
         return wire.GilbertElliottLoss(

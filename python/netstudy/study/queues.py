@@ -47,28 +47,34 @@ class DrrClass(_Band):
 
 class _Fifo(Model):
     discipline: Literal["fifo"]
+    """The name of the discipline."""
 
 
 class _Red(Model):
     discipline: Literal["red"]
+    """The name of the discipline."""
 
 
 class _CoDel(Model):
     discipline: Literal["codel"]
+    """The name of the discipline."""
 
 
 class _FqCoDel(Model):
     discipline: Literal["fq-codel"]
+    """The name of the discipline."""
 
 
 class _Pie(Model):
     discipline: Literal["pie"]
+    """The name of the discipline."""
 
 
 class Priority(Model):
     """Strict priority: a frame leaves only if no frame waits in the bands before its own."""
 
     discipline: Literal["priority"]
+    """The name of the discipline."""
     bands: tuple[Band, ...] = Field(min_length=1, max_length=16)
     """The first one is served first."""
 
@@ -77,18 +83,21 @@ class Drr(Model):
     """Deficit round-robin: classes send in turn."""
 
     discipline: Literal["drr"]
+    """The name of the discipline."""
     classes: tuple[DrrClass, ...] = Field(min_length=1, max_length=16)
     """The classes in the order of their turns."""
 
 
 class _Shaper(Model):
     discipline: Literal["shaper"]
+    """The name of the discipline."""
     over: QueueOrName | None = None
     """The discipline of the frames that wait; by default a FIFO that only the buffer limits."""
 
 
 class _Policer(Model):
     discipline: Literal["policer"]
+    """The name of the discipline."""
     over: QueueOrName | None = None
     """The discipline of the frames that pass; by default a FIFO that only the buffer limits."""
 

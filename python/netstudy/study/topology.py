@@ -226,10 +226,11 @@ OneWayLoss = Annotated[
 class LossEachWay(Model):
     """The loss of a link whose two directions differ."""
 
-    up: OneWayLoss = 0
-    """From the first of the two ends to the second; in `link`, from each host to the switch."""
-    down: OneWayLoss = 0
-    """The loss in the other direction."""
+    up: OneWayLoss | None = None
+    """From the first of the two ends to the second; in `link`, from each host to the switch. By
+    default, no frame is lost there at random."""
+    down: OneWayLoss | None = None
+    """The loss in the other direction; by default, no frame is lost there at random."""
 
 
 def _ways(value: object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from netstudy.queues import CoDel
 from netstudy.testbed.real.kernel_tcp import KernelRelease
 from netstudy.testbed.ssh.departures import HostKernel, departures
 from tests.testbed.ssh.test_assignment import INCAST, runs
@@ -29,6 +30,23 @@ def test_the_profiles_of_hosts_and_switches_are_claims() -> None:
         for one in lines
     )
     assert len(lines) == len(set(lines))
+
+
+def test_the_queues_of_a_switch_are_a_claim_too() -> None:
+    (switch,) = NETWORK.switches
+    ends = [
+        {
+            name: end.model_copy(update={"queue": CoDel() if end.node == switch.name else None})
+            for name, end in (("a", link.a), ("b", link.b))
+        }
+        for link in NETWORK.links
+    ]
+    links = [link.model_copy(update=each) for link, each in zip(NETWORK.links, ends, strict=True)]
+    network = NETWORK.model_copy(update={"links": tuple(links)})
+    kernels = {host.name: HostKernel(RELEASE, TCP) for host in network.hosts}
+    claim = "That ports of switch have codel is a claim of the study too: set it at the switch."
+    assert claim in departures(network, kernels)
+    assert claim not in said()
 
 
 def test_a_setting_that_differs_at_one_host_names_it() -> None:

@@ -18,6 +18,7 @@ from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.netns.sysstat import recorder_refusals
+from netstudy.testbed.real.host_queues import code_points, host_queues
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.workloads import served_by, traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
@@ -66,6 +67,7 @@ def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
     yield from _pauses(network)
     yield from _disciplines(network, switching)
+    yield from code_points(network)
     for group in network.groups:
         yield from _tcp(group, kernel)
     yield from _places(network, kernel)
@@ -112,22 +114,13 @@ def _pauses(network: wire.Network) -> Iterator[str]:
 
 
 def _disciplines(network: wire.Network, switching: Switching) -> Iterator[str]:
-    """Refuses queue disciplines where the user-space switch does not stand, and code points."""
-    switches = {switch.name for switch in network.switches}
-    ends = [(end, end.queue) for link in network.links for end in link.ports]
-    for end, queue in ends:
-        if queue is None:
-            continue
-        if switching == "kernel":
-            yield f"The kernel's bridge has no {queue.kind} at {end.node}: use --testbed netns."
-        elif end.node not in switches:
-            yield (
-                f"{end.node} is a host and has the queues of this kernel: leave {queue.kind} out "
-                f"at {end.node}, or have it at the port of the switch."
-            )
-    for group in network.groups:
-        if group.dscp is not None:
-            yield f"Agents set no code point yet: leave dscp out at {group.name}."
+    """Refuses queue disciplines where the user-space switch does not stand."""
+    if switching == "user-space":
+        yield from host_queues(network)
+        return
+    for end in (end for link in network.links for end in link.ports):
+        if end.queue is not None:
+            yield f"The kernel's bridge has no {end.queue.kind} at {end.node}: use --testbed netns."
 
 
 def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:

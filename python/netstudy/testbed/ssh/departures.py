@@ -89,3 +89,10 @@ def _switches(network: wire.Network) -> Iterator[str]:
             f"The switch {switch.name} is the user's own: that it has the buffers and the "
             f"forwarding of {switch.profile} is a claim of the study, which nothing here checks."
         )
+        ends = [end for link in network.links for end in link.ports if end.node == switch.name]
+        kinds = dict.fromkeys(end.queue.kind for end in ends if end.queue is not None)
+        if kinds:
+            yield (
+                f"That ports of {switch.name} have {listed([*kinds])} is a claim of the study too: "
+                "set it at the switch."
+            )

@@ -285,18 +285,19 @@ def _unknown(cells: Sequence[CellTime]) -> Sentence:
 
 def _before(group: Sequence[Course]) -> Sentence:
     """The largest families of the cells before the last ones, where they are others: "; the largest
-    part is waiting in queues at 1 and 2 flows (56 %)"."""
+    part is waiting in queues (queue at switch to client) at 1 and 2 flows (56 %)"."""
     first = group[0]
     parts = [
         say(
             "{family} at {levels} ({least}{share})",
-            family=Name(FAMILY_WORDS[span[0].largest]),
+            family=_in_words(span[0].largest, cells),
             levels=Name(_levels(first, span)),
             least=_least(span),
-            share=_shares([cell for one in group for cell in one.spans[place]], span[0].largest),
+            share=_shares(cells, span[0].largest),
         )
         for place, span in enumerate(first.spans[:-1])
         if span[0].largest != "not known"
+        for cells in [[cell for one in group for cell in one.spans[place]]]
     ]
     if not parts:
         return NOTHING

@@ -94,6 +94,9 @@ pub(crate) struct InterfaceKind {
     /// PAUSE policy. The thresholds are numbers of frames in the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
+    /// Whether the host holds segments back that its full queue does not take; if false, they are
+    /// dropped.
+    pub(crate) holds_back: bool,
     /// The discipline of the frames that wait to be sent; none: first in, first out.
     pub(crate) queue: Option<records::Queue>,
 }
@@ -604,6 +607,7 @@ impl LocalPath {
             },
             pause: PausePolicy::default(),
             transmit_queue_frames: usize::MAX,
+            holds_back: false,
             queue: None,
         };
         Ok(Self { interface, mtu_bytes })
@@ -690,10 +694,8 @@ impl InterfaceKind {
         };
         let link = &network.links[interface.at.cable];
         let port = if interface.at.end == 0 { &link.a } else { &link.b };
-        let nic = match &port.nic {
-            Some(nic) => nic,
-            None => &find_group(network, group)?.nic,
-        };
+        let group = find_group(network, group)?;
+        let nic = port.nic.as_ref().unwrap_or(&group.nic);
         // If a host has only one interface and one application, the random number streams of the
         // interface have the name of those of the application.
         let is_only =
@@ -711,6 +713,7 @@ impl InterfaceKind {
             receive: receive_kind(nic)?,
             pause,
             transmit_queue_frames: nic.transmit_queue_frames as usize,
+            holds_back: group.tcp.limit_output_bytes > 0,
             queue: queues::of_interface(port, pause.honours)?,
         })
     }

@@ -17,6 +17,7 @@ use netstudy_records as records;
 use netstudy_records::Modelled;
 use netstudy_tcp::{
     Bbr, Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule, Segment,
+    WindowRule,
 };
 use netstudy_units::{Duration, Rate, Serializer};
 
@@ -78,6 +79,7 @@ pub(crate) struct Member {
     pub(crate) side: Side,
     shares_clock: bool,
     tcp: Config,
+    window_rule: WindowRule,
     /// Code point of the packets that it sends.
     dscp: u8,
 }
@@ -268,7 +270,7 @@ impl Wiring {
     /// The TCP configuration of a member at one of its connections. The clock of each member has
     /// its own random phase, unless all hosts share one clock.
     pub(crate) fn tcp(&self, member: usize, connection: usize, seed: &str) -> Config {
-        let Member { stream, shares_clock, tcp, .. } = &self.members[member];
+        let Member { stream, shares_clock, tcp, window_rule, .. } = &self.members[member];
         let whose = if *shares_clock { "hosts" } else { stream };
         let mut clock = Stream::new(seed, &format!("{whose}/clock"));
         let mtu_bytes = self.mtu_bytes(connection);
@@ -279,7 +281,12 @@ impl Wiring {
             }
             other => other,
         };
-        Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, congestion, ..*tcp }
+        // The receive buffer of a socket holds the headers and metadata of packets, too.
+        let payload_bytes = self.full_bytes(connection);
+        let receive_buffer_bytes =
+            window_rule.window_bytes(tcp.receive_buffer_bytes, mtu_bytes, payload_bytes);
+        let clock_phase = clock.uniform_span(tcp.clock_tick);
+        Config { clock_phase, mtu_bytes, congestion, receive_buffer_bytes, ..*tcp }
     }
 
     /// Size of a member's TCP send buffer, in bytes.
@@ -674,6 +681,7 @@ impl Member {
             side: Side { node, interface, has_own_stack },
             shares_clock: network.shared_clock,
             tcp: tcp_config(&group.tcp),
+            window_rule: window_rule(&group.tcp),
             dscp: dscp(group)?,
         })
     }
@@ -906,6 +914,13 @@ fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
         return Err("the receive rate of a host must be above 0".to_owned());
     }
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
+}
+
+const fn window_rule(tcp: &records::Tcp) -> WindowRule {
+    match tcp.window_rule {
+        records::WindowRule::Buffer => WindowRule::Buffer,
+        records::WindowRule::ScalingRatio => WindowRule::ScalingRatio,
+    }
 }
 
 /// A TCP configuration, without what depends on the path. It cannot be checked here, because the

@@ -112,7 +112,7 @@ def _pauses(network: wire.Network) -> Iterator[str]:
 
 
 def _disciplines(network: wire.Network, switching: Switching) -> Iterator[str]:
-    """Refuses queue disciplines where the user-space switch does not stand, and code points."""
+    """Refuses queue disciplines where the user-space switch does not stand."""
     switches = {switch.name for switch in network.switches}
     ends = [(end, end.queue) for link in network.links for end in link.ports]
     for end, queue in ends:
@@ -125,9 +125,6 @@ def _disciplines(network: wire.Network, switching: Switching) -> Iterator[str]:
                 f"{end.node} is a host and has the queues of this kernel: leave {queue.kind} out "
                 f"at {end.node}, or have it at the port of the switch."
             )
-    for group in network.groups:
-        if group.dscp is not None:
-            yield f"Agents set no code point yet: leave dscp out at {group.name}."
 
 
 def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:

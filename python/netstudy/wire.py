@@ -146,14 +146,21 @@ class Tcp(Wire):
     limit_output_bytes: int = Field(default=0, ge=0, le=_WINDOW_MAX)
     """TCP small queues (Linux since 3.6): the most memory that a connection's packets may take in
     the sending host before the next packet waits. Up to this limit, they may take as much as the
-    pacing rate carries in a millisecond, or two packets if that is more; `0 B` means no limit.
-    Larger: the queue in the sender is longer and may overflow."""
+    pacing rate carries in a millisecond, or two packets if that is more. Such a host also holds
+    packets back while `transmit_queue` of its interface is full. `0 B` means no limit, and a full
+    queue drops packets. Larger: the queue in the sender is longer."""
     send_buffer_bytes: int = Field(default=4_194_304, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
     """Size of the sending socket's buffer, which limits the window. Larger: queues are longer and
     take more memory."""
     receive_buffer_bytes: int = Field(default=6_291_456, ge=_DATAGRAM_MIN, le=_WINDOW_MAX)
-    """Size of the receiving socket's buffer, which limits the window. Larger: queues are longer and
-    take more memory."""
+    """Size of the receiving socket's buffer (`sk_rcvbuf` of Linux, twice the value of `SO_RCVBUF`),
+    which limits the window: see `window_rule`. Larger: queues are longer and take more memory."""
+    window_rule: Annotated[
+        Literal["buffer", "scaling-ratio"], Said(what="a rule for the receive window")
+    ] = "buffer"
+    """How much of the receive buffer is offered as window: all of it (`buffer`, RFC 9293), or the
+    payload of the packets that fit into it (`scaling-ratio`, Linux since 6.6): about 0.62 of the
+    buffer at MTU 1500, and 0.68 at MTU 9000."""
 
 
 class Nic(Wire):
@@ -188,7 +195,8 @@ class Nic(Wire):
     """Rate at which the processor handles the bytes of received frames; by default, bytes cost no
     time."""
     transmit_queue_frames: int = Field(default=1000, ge=1)
-    """The most frames that may wait to be sent."""
+    """The most frames that may wait to be sent. While the queue is full, connections of a host with
+    `limit_output` hold their packets back, as Linux does; those of other hosts lose them."""
     packet_rate_pps: int | None = Field(default=None, ge=1)
     """The most frames per second in either direction, whatever their size; by default, there is no
     limit."""

@@ -137,7 +137,7 @@ noise: 3 %
 factors: {rate: [200 Mbit/s, 1 Gbit/s]}
 topology:
   hosts:
-    server: {profile: host-1g, tcp: {receive_buffer: 96 KiB}}
+    server: {profile: host-1g, tcp: {receive_buffer: 159591 B}} # a window of 96 KiB
     client: {profile: host-1g}
   switch: generic-deep
   links:
@@ -149,7 +149,7 @@ replicates: 3
 noise: 3 %
 """,
         {"200 Mbit/s": ("window", "server"), "1 Gbit/s": ("window", "server")},
-        "96 KiB in 30 ms are 26 Mbit/s",
+        "a window of 96 KiB in 30 ms is 26 Mbit/s",
     ),
     Limit(
         "send buffer",
@@ -253,7 +253,7 @@ factors: {flows: [1, 2]}
 topology:
   hosts:
     server: {profile: host-1g}
-    client: {profile: host-1g, tcp: {receive_buffer: 2 KiB, quick_ack: 0}}
+    client: {profile: host-1g, tcp: {receive_buffer: 5581 B, quick_ack: 0}} # a window of 2 KiB
   switch: generic-deep
   links:
     - {between: [server, switch], rate: 1 Gbit/s}
@@ -292,7 +292,7 @@ factors: {rate: [200 Mbit/s, 1 Gbit/s]}
 topology:
   hosts:
     server: {profile: host-1g, tcp: {send_buffer: 96 KiB}}
-    client: {profile: host-1g, tcp: {receive_buffer: 96 KiB}}
+    client: {profile: host-1g, tcp: {receive_buffer: 159591 B}} # a window of 96 KiB
   switch: generic-deep
   links:
     - {between: [server, switch], rate: "${rate}", delay: 15 ms}

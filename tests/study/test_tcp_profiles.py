@@ -20,7 +20,7 @@ PARTS = (
     "congestion_control", "recovery", "sack", "timestamps", "ecn", "rto_rule", "initial_rto",
     "min_rto", "max_rto", "clock_tick", "delayed_ack", "ack_every", "quick_ack",
     "quick_ack_disorder", "ack_pushed", "restart_after_idle", "offload_burst", "limit_output",
-    "send_buffer", "receive_buffer",
+    "send_buffer", "receive_buffer", "window_rule",
 )  # fmt: skip
 """What a whole TCP says; the initial window has a rule of its own (RFC 3390)."""
 
@@ -96,6 +96,7 @@ def test_each_part_is_a_factor_with_every_profile(profile: str, small: Small) ->
         "recovery": ("[rfc, fack, prr]", "recovery", ["rfc", "fack", "prr"]),
         "congestion_control": ("[reno, dctcp]", "congestion_control", ["reno", "dctcp"]),
         "offload_rule": ("[deferral, autosizing]", "offload_rule", ["deferral", "autosizing"]),
+        "window_rule": ("[buffer, scaling-ratio]", "window_rule", ["buffer", "scaling-ratio"]),
         "limit_output": ("[0 B, 1 MiB]", "limit_output_bytes", [0, 1_048_576]),
     }
     for knob, (levels, wired, values) in knobs.items():

@@ -35,6 +35,7 @@ LINUX_6 = wire.Tcp(
     recovery="prr",
     initial_window_segments=10,
     rto_rule="linux",
+    window_rule="scaling-ratio",
     clock_tick_ns=4_000_000,
     quick_ack_segments=16,
     ack_pushed=True,

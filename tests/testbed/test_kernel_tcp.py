@@ -107,6 +107,7 @@ def test_the_minimum_timeout_goes_into_the_route_in_whole_milliseconds() -> None
         ({"initial_rto_ns": 3_000_000_000}, "starts with a timeout of 1 s, not 3000 ms"),
         ({"max_rto_ns": 500_000_000}, "largest timeout of 1000 ms, not 500 ms"),
         ({"rto_rule": "rfc-6298"}, "not the timeout as RFC 6298"),
+        ({"window_rule": "buffer"}, "the payload that fits into its receive buffer"),
         ({"congestion_control": "reno-ack-counting"}, "has no reno-ack-counting"),
         ({"congestion_control": "cubic"}, "HyStart is on for the whole machine"),
         ({"quick_ack_segments": 0}, "not the first 0"),

@@ -111,6 +111,16 @@ def test_bursts_are_the_tcps_own_where_frames_are_cut_behind_no_queue(
     )
 
 
+def test_agents_of_a_group_set_its_code_point() -> None:
+    graph = star(1)
+    groups = [
+        one.model_copy(update={"dscp": 46 if one.name == "server" else None})
+        for one in graph.groups
+    ]
+    plan = layout(graph.model_copy(update={"groups": tuple(groups)}))
+    assert {node: plan.dscp(node) for node in ("client", "server")} == {"client": 0, "server": 46}
+
+
 def test_the_switch_has_no_tcp_to_set() -> None:
     found = sysctls(layout(star(1)))
 

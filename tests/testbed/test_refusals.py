@@ -99,15 +99,13 @@ def test_a_discipline_stands_at_a_port_of_the_user_space_switch_and_nowhere_else
     assert "The kernel's bridge has no fq-codel at switch: use --testbed netns." in refusals
 
 
-def test_code_points_are_refused_as_long_as_agents_set_none() -> None:
+def test_code_points_are_set_by_agents() -> None:
     graph = star(1)
     groups = tuple(one.model_copy(update={"dscp": 46}) for one in graph.groups)
     graph = graph.model_copy(update={"groups": groups})
     work = wire.Transfer(roles=roles("client", "server"), size_bytes=1)
     plan = wire.Plan(study="by hand", seed=1, runs=(a_run(graph, work, counts(1)),))
-    assert unsupported(plan, "user-space", MODERN) == [
-        f"Agents set no code point yet: leave dscp out at {group.name}." for group in groups
-    ]
+    assert unsupported(plan, "user-space", MODERN) == []
 
 
 def told(graph: wire.Network, setting: str, switching: Switching = "user-space") -> list[str]:

@@ -101,7 +101,21 @@ fn open(address: IpAddr, options: &SocketOptions) -> Result<OwnedFd, Failure> {
     }
     setsockopt(&fd, sockopt::TcpNoDelay, &options.no_delay)
         .map_err(Failure::run("the kernel refuses TCP_NODELAY"))?;
+    if options.dscp > 0 {
+        set_dscp(&fd, address, options.dscp)?;
+    }
     Ok(fd)
+}
+
+/// Sets the code point of the packets of a socket. The two lower bits of the field are for ECN, and
+/// the kernel's own.
+fn set_dscp(fd: &OwnedFd, address: IpAddr, dscp: u8) -> Result<(), Failure> {
+    let class = i32::from(dscp) << 2;
+    match address {
+        IpAddr::V4(_) => setsockopt(fd, sockopt::Ipv4Tos, &class),
+        IpAddr::V6(_) => setsockopt(fd, sockopt::Ipv6TClass, &class),
+    }
+    .map_err(Failure::run(format!("the kernel refuses the code point {dscp}")))
 }
 
 fn set_send_buffer(fd: &OwnedFd, bytes: u32) -> Result<(), Failure> {
@@ -169,4 +183,52 @@ pub(crate) fn describe(connection: u32, stream: &TcpStream) -> Result<AgentRecor
 /// `address` in the form of the records.
 pub(crate) fn endpoint(address: SocketAddr) -> Endpoint {
     Endpoint { address: address.ip(), port: address.port() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{Ipv4Addr, Ipv6Addr};
+
+    use super::*;
+
+    /// Both ends of a connection over the loopback interface.
+    fn connected(address: IpAddr, options: &SocketOptions) -> [TcpStream; 2] {
+        let listener = try_to_listen(address, 0, options)
+            .expect("options are accepted")
+            .expect("a port is free");
+        let to = listener.local_addr().expect("it listens");
+        let mut client = begin_to_connect(address, to, options).expect("it connects");
+        listener.set_nonblocking(false).expect("it can wait");
+        let (mut server, _) = listener.accept().expect("a client comes");
+        for end in [&client, &server] {
+            end.set_nonblocking(false).expect("it can wait");
+        }
+        client.write_all(b"?").expect("it is open");
+        server.read_exact(&mut [0]).expect("a byte comes");
+        [client, server]
+    }
+
+    #[test]
+    fn both_ends_of_a_connection_have_the_code_point_of_their_plan() {
+        let options = SocketOptions { dscp: 46, ..SocketOptions::default() };
+        // 46 is Expedited Forwarding (RFC 3246): 0xb8 with the two bits of ECN.
+        for end in connected(Ipv4Addr::LOCALHOST.into(), &options) {
+            assert_eq!(getsockopt(&end, sockopt::Ipv4Tos).expect("it is readable"), 0xb8);
+        }
+        let options = SocketOptions::default();
+        for end in connected(Ipv4Addr::LOCALHOST.into(), &options) {
+            assert_eq!(getsockopt(&end, sockopt::Ipv4Tos).expect("it is readable"), 0);
+        }
+    }
+
+    #[test]
+    fn a_connection_over_ipv6_has_its_code_point_in_the_traffic_class() {
+        let options = SocketOptions { dscp: 8, ..SocketOptions::default() };
+        let listener = try_to_listen(Ipv6Addr::LOCALHOST.into(), 0, &options);
+        // Not every machine has IPv6.
+        let Ok(Ok(listener)) = listener else { return };
+        let class = getsockopt(&listener, sockopt::Ipv6TClass).expect("it is readable");
+        assert_eq!(class, 8 << 2);
+    }
 }

@@ -135,6 +135,10 @@ pub struct SocketOptions {
     /// compute them.
     #[serde(default)]
     pub zero_copy: bool,
+    /// Differentiated services code point of the packets that are sent, 0 to 63 (RFC 2474), which
+    /// the kernel gets as the upper six bits of `IP_TOS` or `IPV6_TCLASS`.
+    #[serde(default)]
+    pub dscp: u8,
 }
 
 /// What is read at intervals.

@@ -42,7 +42,7 @@ pub use plan::{
     Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Loss, Network, Nic, Node,
     OffloadRule, Path, Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles,
     RtoRule, Run, SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until,
-    Workload, Zone,
+    WindowRule, Workload, Zone,
 };
 pub use queue_statistics::QueueStatistics;
 pub use record::{

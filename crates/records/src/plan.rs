@@ -235,6 +235,16 @@ pub enum OffloadRule {
     Autosizing,
 }
 
+/// How much of the receive buffer is offered as window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WindowRule {
+    /// The whole buffer, as in RFC 9293.
+    Buffer,
+    /// The payload of the packets that fit, as in Linux since 6.6.
+    ScalingRatio,
+}
+
 /// The quantity to which the minimum timeout applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RtoRule {
@@ -313,8 +323,10 @@ pub struct Tcp {
     pub limit_output_bytes: u32,
     /// Maximum number of bytes that are sent but not acknowledged.
     pub send_buffer_bytes: u32,
-    /// Maximum number of bytes that are received but out of order.
+    /// Size of the receiving socket's buffer, which limits the window.
     pub receive_buffer_bytes: u32,
+    /// How much of the receive buffer is offered as window.
+    pub window_rule: WindowRule,
 }
 
 /// Network interface of a host.

@@ -27,7 +27,9 @@ pub use congestion::{
     Feedback, Mode, Model, RateSample, Reno, Repair, Window,
 };
 pub use counters::Counters;
-pub use endpoint::{Config, Endpoint, OffloadRule, Outlet, SenderTimes, Standing, State, Timers};
+pub use endpoint::{
+    Config, Endpoint, OffloadRule, Outlet, SenderTimes, Standing, State, Timers, WindowRule,
+};
 pub use jiffies::Jiffies;
 pub use linux_2_6_18::bic::Bic;
 pub use reassembly::{Range, Reassembly};

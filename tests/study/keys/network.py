@@ -365,6 +365,7 @@ NETWORK = {
             "limit_output": "7 kB",
             "send_buffer": "70 kB",
             "receive_buffer": "70 kB",
+            "window_rule": "scaling-ratio",
         },
     ),
     "LocalPath": examples(

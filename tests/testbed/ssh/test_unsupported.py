@@ -50,7 +50,6 @@ def test_a_study_that_hosts_can_carry_out_is_supported() -> None:
     [
         ("count:", "cpu_quota: 50 %, count:", "The cpu_quota of server cannot be set on hosts"),
         ("count:", "queue: codel, count:", "is a host and has the queues of its kernel"),
-        ("count:", "dscp: 46, count:", "Agents set no code point yet: leave dscp out at server"),
         ("rate: 1 Gbit/s", "rate: 1 Gbit/s, loss: 1 %", "has loss, jitter, duplicates or a delay"),
         (
             "rate: 1 Gbit/s",

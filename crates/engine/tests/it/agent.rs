@@ -392,6 +392,7 @@ fn options_are_set_and_told_as_the_kernel_has_them() {
         receive_buffer_bytes: Some(40_000),
         no_delay: false,
         zero_copy: false,
+        dscp: 0,
     };
     let mut server_plan = server_plan(1000);
     server_plan.socket = options.clone();

@@ -26,6 +26,8 @@ pub(crate) struct EndState {
     pub(crate) retransmission: Armed,
     pub(crate) acknowledgment: Armed,
     pub(crate) pace: Armed,
+    /// The event after which the end waits for room in the queue of its host.
+    pub(crate) held: NodeId,
     /// Data segments in the host's queue: when each leaves, and its node.
     pub(crate) departures: VecDeque<(Time, NodeId)>,
     /// Stream offset up to which data was sent.
@@ -41,7 +43,7 @@ impl EndState {
     pub(crate) fn nodes(&mut self) -> impl Iterator<Item = &mut NodeId> {
         let timers = [&mut self.retransmission.by, &mut self.acknowledgment.by, &mut self.pace.by];
         let departures = self.departures.iter_mut().map(|(_, node)| node);
-        timers.into_iter().chain(departures).chain([&mut self.heard])
+        timers.into_iter().chain(departures).chain([&mut self.heard, &mut self.held])
     }
 }
 
@@ -56,6 +58,8 @@ pub(crate) enum Fired {
     Room,
     /// The pacing rate lets the next packet leave.
     Pace,
+    /// The queue of this interface of the host, which was full, has room.
+    HostQueue { interface: usize },
 }
 
 impl Trace {
@@ -92,6 +96,13 @@ impl Trace {
                 self.begin(held_at, Reason::CongestionWindow);
                 return;
             }
+            // The wait for room counts as a wait in the queue of the interface.
+            Fired::HostQueue { interface } => {
+                let held = state.held;
+                let event = self.spend(held, self.own_queue(interface), due);
+                self.begin(event, Reason::OwnInterface);
+                return;
+            }
             Fired::Room => {
                 let mut left = NodeId::BEFORE;
                 while let Some((at, node)) = state.departures.front().copied()
@@ -108,6 +119,11 @@ impl Trace {
         let spot = Spot { place, site: Site::Node(host) };
         let event = self.spend(by, spot, due);
         self.begin(event, reason);
+    }
+
+    /// An end begins to wait for room in the queue of its host.
+    pub(crate) fn hold(&mut self, end: EndIndex) {
+        self.ends[end.index()].held = self.marker.map_or(self.event, |(_, node)| node);
     }
 
     /// Notes the timers of an end after an event.

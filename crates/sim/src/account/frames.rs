@@ -115,6 +115,16 @@ impl Receiver {
     }
 }
 
+impl Trace {
+    /// The queue in which frames wait to leave an interface.
+    pub(super) fn own_queue(&self, interface: usize) -> Spot {
+        let Receiver { wire, host, .. } = self.receivers[interface];
+        // The two directions of a link have neighbouring numbers.
+        let site = wire.map_or(Site::Node(host), |incoming| Site::Link(incoming ^ 1));
+        Spot { place: Place::Queue, site }
+    }
+}
+
 /// When an interface has taken in a frame, and when its CPU is free.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ReceiveTimes {

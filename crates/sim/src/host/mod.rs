@@ -6,6 +6,7 @@
 //! arrive.
 
 pub(crate) mod files;
+mod full_queue;
 pub(crate) mod permits;
 pub(crate) mod stations;
 
@@ -16,6 +17,8 @@ use netstudy_records::{Place, UnitKind};
 use netstudy_tcp::{Counters, Endpoint, Outlet, Segment, Standing, State};
 use netstudy_units::Time;
 use netstudy_workload::{Action, Sample, Traffic};
+
+use full_queue::FullQueues;
 
 use crate::account::{Fired, Trace};
 use crate::end_index::EndIndex;
@@ -32,6 +35,11 @@ pub(crate) struct End {
     number: u32,
     /// The time set for this end in the host's timers. The next timeout is not earlier.
     due: Time,
+    /// Waits for room in the full queue of the host.
+    waits: bool,
+    /// When it is the turn of this end to send into the full queue of the host; [`Time::NEVER`] if
+    /// it does not wait, is not the first that waits, or the time is not known yet.
+    room_at: Time,
 }
 
 /// A host, and what the network stores about it.
@@ -100,11 +108,11 @@ pub(crate) trait Network<T>: Sized {
         unreachable!("only a network with accounts has a trace of time")
     }
 
-    /// Sends, at time `now`, a segment from the connection end `from` on `host`. The segment is
-    /// dropped if the host's queue is full. If the arrival time is already known, the network may
+    /// Sends, at time `now`, a segment from the connection end `from` on `host`. If the host's queue
+    /// is full, the segment is dropped or, if the host holds segments back, not accepted. If the arrival time is already known, the network may
     /// handle the arrival at the receiving host before this function returns. Returns when the
     /// segment will have left the host: [`Time::NEVER`] if the network reports it later with
-    /// [`Hosts::note_departure`]; none if the segment was dropped or does not wait.
+    /// [`Hosts::note_departure`]; none if the segment was not accepted or does not wait.
     fn send(
         &mut self,
         hosts: &mut Hosts<'_, T, Self::Line>,
@@ -113,6 +121,16 @@ pub(crate) trait Network<T>: Sized {
         from: EndIndex,
         segment: Segment,
     ) -> Option<Time>;
+
+    /// The number of the queue in which segments of the end `from` wait to leave their host, and
+    /// when it has room for another segment: `now` or earlier if it has room now, [`Time::NEVER`]
+    /// if the network finds out later and reports it with [`Hosts::note_room`].
+    fn room_at(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Self::Line>,
+        now: Time,
+        from: EndIndex,
+    ) -> (usize, Time);
 
     /// An outlet for a burst of segments from the connection end `from`; `line` is what the network
     /// stores about the sending host. The outlet sends each segment like [`Self::send`]. None if
@@ -141,6 +159,7 @@ struct Shared {
     measure: Measure,
     /// An entry for each [`EndIndex`] if applications reopen connections; empty otherwise.
     past: Box<[Past]>,
+    full_queues: FullQueues,
 }
 
 /// Mutable access to a [`Population`], as a few pointers. The packet path keeps these pointers in
@@ -201,7 +220,8 @@ impl<T: Traffic, N> Population<T, N> {
             let tcp = if side == 0 { Endpoint::connect(tcp) } else { Endpoint::listen(tcp) };
             let number = ends_of[host].len() as u32;
             ends_of[host].push(EndIndex(2 * connection as u32 + side as u32));
-            End { tcp, host: host as u32, number, due: Time::NEVER }
+            let (due, room_at) = (Time::NEVER, Time::NEVER);
+            End { tcp, host: host as u32, number, due, waits: false, room_at }
         };
         // The ends are made in this order, so that each application numbers its connections in the
         // order of the cast.
@@ -218,7 +238,8 @@ impl<T: Traffic, N> Population<T, N> {
         }
         let past = if T::REOPENS { 2 * connections.len() } else { 0 };
         let past = vec![Past::default(); past].into();
-        Self { hosts, ends, shared: Shared { timers, measure, past } }
+        let full_queues = FullQueues::new();
+        Self { hosts, ends, shared: Shared { timers, measure, past, full_queues } }
     }
 
     pub(crate) fn at_work(&mut self) -> Hosts<'_, T, N> {
@@ -390,7 +411,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         }
         if let Some(ack) = ack {
             let ack = self.stamped(to, ack);
-            network.send(self, now, host, to, ack);
+            if network.send(self, now, host, to, ack).is_none() {
+                self.take_back_ack(network, now, to);
+            }
         } else {
             self.settle(network, to);
         }
@@ -598,14 +621,16 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         index: EndIndex,
         bound: Time,
     ) {
-        let due = self.end(index).tcp.next_timeout();
+        let room_at = self.end(index).room_at;
+        let due = self.end(index).tcp.next_timeout().min(room_at);
         if due > bound {
             // The timer was postponed. The connection is not asked for segments: if it has deferred
             // a burst, it waits for an event, not for a time.
             self.again().set_timer(index, due);
             return;
         }
-        self.again().set_timer(index, Time::NEVER);
+        let later = if room_at > due { room_at } else { Time::NEVER };
+        self.again().set_timer(index, later);
         let tcp = &mut self.end(index).tcp;
         let armed_at = tcp.timer_armed_at();
         let counted = |tcp: &Endpoint| (tcp.counters().timeouts, tcp.counters().loss_probes);
@@ -621,15 +646,17 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
                 _ => Place::ReorderingTimer,
             };
             let fired = if timers.sender_fires <= due {
-                Fired::Sender(sender)
+                Some(Fired::Sender(sender))
             } else if timers.pace <= due {
-                Fired::Pace
+                Some(Fired::Pace)
             } else if timers.room <= due {
-                Fired::Room
+                Some(Fired::Room)
             } else {
-                Fired::Acknowledgment
+                (timers.acknowledgment <= due).then_some(Fired::Acknowledgment)
             };
-            network.trace().fire(index, due, fired, standing);
+            if let Some(fired) = fired {
+                network.trace().fire(index, due, fired, standing);
+            }
         }
         if after.0 > before.0 {
             self.measure().count(due, Rare::Timeout(index));
@@ -637,7 +664,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         if after != before {
             self.read_times_again(index, armed_at, due);
         }
-        self.pump(network, due, host, index);
+        if room_at <= due {
+            self.fill_queue(network, due, index);
+        } else {
+            self.pump(network, due, host, index);
+        }
     }
 
     /// Corrects the readings between `armed_at` and `due` of the times of an end: that the end
@@ -808,7 +839,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
             self.settle(network, from);
             if let Some(ack) = ack {
                 let ack = self.stamped(from, ack);
-                network.send(self, now, host, from, ack);
+                if network.send(self, now, host, from, ack).is_none() {
+                    self.take_back_ack(network, now, from);
+                }
             }
             return;
         }
@@ -840,8 +873,11 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         host: usize,
         from: EndIndex,
     ) {
+        let End { tcp, waits, .. } = self.end(from);
+        let (has_small_queue, is_held_back) = (tcp.has_small_queue(), tcp.is_held_back());
         if !T::REOPENS
-            && self.end(from).tcp.has_small_queue()
+            && has_small_queue
+            && !*waits
             && self.send_held_news(network, now, host, from)
         {
             self.end(from).tcp.note_standing(now);
@@ -852,7 +888,9 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         // each one would slow down the sending of every segment.
         let counted = |hosts: &mut Self| hosts.end(from).tcp.counters().segments_retransmitted;
         let before = counted(&mut self);
-        while let Some(segment) = self.end(from).tcp.poll_transmit(now) {
+        while !(is_held_back && self.waits_for_room(network, now, from))
+            && let Some(segment) = self.end(from).tcp.poll_transmit(now)
+        {
             let payload = segment.len;
             let segment = self.stamped(from, segment);
             if let Some(left_at) = network.send(&mut self, now, host, from, segment) {
@@ -867,8 +905,8 @@ impl<T: Traffic, N> Hosts<'_, T, N> {
         self.settle(network, from);
     }
 
-    /// Sends new data of an end that may have only a few segments in the host's queue (TSQ).
-    /// Returns true if nothing else is left to send.
+    /// Sends new data of an end that may have only a few segments in the host's queue (TSQ), as long
+    /// as this queue has room. Returns true if nothing else is left to send.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send_held_news(
         &mut self,

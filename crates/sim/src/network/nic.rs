@@ -19,6 +19,9 @@ pub(crate) struct Nic<L = Unlimited> {
     limits: L,
     transmitter: Transmitter,
     queue_frames: usize,
+    /// A segment that the full queue does not take is held back by its connection, and so is no
+    /// drop.
+    holds_back: bool,
     send_latency: Duration,
     interrupt_delay: Duration,
     receive_latency: Duration,
@@ -67,6 +70,7 @@ impl<L: Limits> Nic<L> {
             limits: L::new(&kind.receive),
             transmitter: Transmitter::new(kind.link),
             queue_frames: kind.transmit_queue_frames,
+            holds_back: kind.holds_back,
             send_latency: kind.send_latency,
             interrupt_delay: kind.receive.interrupt_delay,
             receive_latency: kind.receive.latency,
@@ -100,6 +104,11 @@ impl<L: Limits> Nic<L> {
     /// When the interface has taken in the last frame, and when the CPU has handled it.
     pub(crate) fn receive_times(&self) -> ReceiveTimes {
         ReceiveTimes { taken_in_at: self.limits.taken_in_at(), cpu_free_at: self.cpu_free_at }
+    }
+
+    /// As [`InterfaceKind::holds_back`].
+    pub(crate) const fn holds_back(&self) -> bool {
+        self.holds_back
     }
 
     /// Counters. The sent frames are all frames accepted so far. Received frames are not counted
@@ -176,7 +185,7 @@ impl<L: Limits> Nic<L> {
     ) -> Option<Frame> {
         let sent = on_the_way.len() + self.ahead.len();
         if sent >= self.queue_frames && self.is_queue_full(now, on_the_way) {
-            self.queue_drops += 1;
+            self.queue_drops += u64::from(!self.holds_back);
             return None;
         }
         Some(self.transmit(now, to, segment))
@@ -214,6 +223,28 @@ impl<L: Limits> Nic<L> {
         self.ahead.push_back((frame.arrival, frame.frame_bytes));
     }
 
+    /// When the transmit queue has room for a segment, at `now` or later; `sending` segments have
+    /// yet to reach the queue. [`Time::NEVER`] if none of the frames in the queue makes room.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub(crate) fn room_at(&self, now: Time, on_the_way: &Ring<Frame>, sending: usize) -> Time {
+        let sent = on_the_way.len() + self.ahead.len() + sending;
+        if sent < self.queue_frames { now } else { self.next_room(now, on_the_way, sending) }
+    }
+
+    #[cold]
+    fn next_room(&self, now: Time, on_the_way: &Ring<Frame>, sending: usize) -> Time {
+        let left = now + self.delay;
+        let behind = on_the_way.partition_point(|frame| frame.arrival <= left);
+        let ahead = self.ahead.partition_point(|&(arrival, _)| arrival <= left);
+        let queued = on_the_way.len() - behind + self.ahead.len() - ahead;
+        if queued + sending < self.queue_frames {
+            return now;
+        }
+        let waiting = on_the_way.iter().skip(behind).map(|frame| frame.arrival);
+        let waiting = waiting.chain(self.ahead.iter().skip(ahead).map(|&(arrival, _)| arrival));
+        waiting.min().map_or(Time::NEVER, |arrival| arrival.saturating_sub(self.delay))
+    }
+
     /// Whether frames that were judged ahead fill the transmit queue. If so, counts a drop.
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn is_full_ahead(&mut self, now: Time) -> bool {
@@ -222,7 +253,7 @@ impl<L: Limits> Nic<L> {
             return false;
         }
         let is_full = self.ahead.len() >= self.look_at && self.is_queue_ahead_full(now);
-        self.queue_drops += u64::from(is_full);
+        self.queue_drops += u64::from(is_full && !self.holds_back);
         is_full
     }
 

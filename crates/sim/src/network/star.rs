@@ -290,6 +290,17 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for St
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn room_at(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        now: Time,
+        from: EndIndex,
+    ) -> (usize, Time) {
+        let host = hosts.host_of(from);
+        (host, hosts.line(host).room_at(now))
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet<'a>(
         &'a mut self,
         line: &'a mut Line<L>,
@@ -317,6 +328,17 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Be
         segment: Segment,
     ) -> Option<Time> {
         self.0.outlet_behind(hosts.line(host), now, host, from).send(segment)
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn room_at(
+        &mut self,
+        hosts: &mut Hosts<'_, T, Line<L>>,
+        now: Time,
+        from: EndIndex,
+    ) -> (usize, Time) {
+        let host = hosts.host_of(from);
+        (host, hosts.line(host).room_at(now))
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
@@ -360,6 +382,12 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Counted<T> for St
 }
 
 impl<L: Limits> Line<L> {
+    /// When the interface's queue has room for a segment: at `now`, or when a frame leaves.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn room_at(&self, now: Time) -> Time {
+        self.nic.room_at(now, &self.to_switch, 0)
+    }
+
     /// Counters of the interface at `now`. `held` are the frames for the interface that the switch
     /// still holds. The counts of received frames may include frames later than `now`, because the
     /// host may be ahead of the clock.
@@ -432,6 +460,11 @@ impl<L> LineOutlet<'_, L> {
 }
 
 impl<L: Limits> Outlet for LineOutlet<'_, L> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_room(&mut self) -> bool {
+        self.line.room_at(self.now) <= self.now
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         let Line { nic, to_switch, .. } = &mut *self.line;

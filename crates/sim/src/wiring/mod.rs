@@ -17,6 +17,7 @@ use netstudy_records as records;
 use netstudy_records::Modelled;
 use netstudy_tcp::{
     Bbr, Bic, Config, Congestion, Cubic, Dctcp, OffloadRule, Recovery, Reno, RtoRule, Segment,
+    WindowRule,
 };
 use netstudy_units::{Duration, Rate, Serializer};
 
@@ -78,6 +79,7 @@ pub(crate) struct Member {
     pub(crate) side: Side,
     shares_clock: bool,
     tcp: Config,
+    window_rule: WindowRule,
     /// Code point of the packets that it sends.
     dscp: u8,
 }
@@ -94,6 +96,9 @@ pub(crate) struct InterfaceKind {
     /// PAUSE policy. The thresholds are numbers of frames in the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
+    /// Whether the host holds segments back that its full queue does not take; if false, they are
+    /// dropped.
+    pub(crate) holds_back: bool,
     /// The discipline of the frames that wait to be sent; none: first in, first out.
     pub(crate) queue: Option<records::Queue>,
 }
@@ -265,7 +270,7 @@ impl Wiring {
     /// The TCP configuration of a member at one of its connections. The clock of each member has
     /// its own random phase, unless all hosts share one clock.
     pub(crate) fn tcp(&self, member: usize, connection: usize, seed: &str) -> Config {
-        let Member { stream, shares_clock, tcp, .. } = &self.members[member];
+        let Member { stream, shares_clock, tcp, window_rule, .. } = &self.members[member];
         let whose = if *shares_clock { "hosts" } else { stream };
         let mut clock = Stream::new(seed, &format!("{whose}/clock"));
         let mtu_bytes = self.mtu_bytes(connection);
@@ -276,7 +281,12 @@ impl Wiring {
             }
             other => other,
         };
-        Config { clock_phase: clock.uniform_span(tcp.clock_tick), mtu_bytes, congestion, ..*tcp }
+        // The receive buffer of a socket holds the headers and metadata of packets, too.
+        let payload_bytes = self.full_bytes(connection);
+        let receive_buffer_bytes =
+            window_rule.window_bytes(tcp.receive_buffer_bytes, mtu_bytes, payload_bytes);
+        let clock_phase = clock.uniform_span(tcp.clock_tick);
+        Config { clock_phase, mtu_bytes, congestion, receive_buffer_bytes, ..*tcp }
     }
 
     /// Size of a member's TCP send buffer, in bytes.
@@ -604,6 +614,7 @@ impl LocalPath {
             },
             pause: PausePolicy::default(),
             transmit_queue_frames: usize::MAX,
+            holds_back: false,
             queue: None,
         };
         Ok(Self { interface, mtu_bytes })
@@ -670,6 +681,7 @@ impl Member {
             side: Side { node, interface, has_own_stack },
             shares_clock: network.shared_clock,
             tcp: tcp_config(&group.tcp),
+            window_rule: window_rule(&group.tcp),
             dscp: dscp(group)?,
         })
     }
@@ -690,10 +702,8 @@ impl InterfaceKind {
         };
         let link = &network.links[interface.at.cable];
         let port = if interface.at.end == 0 { &link.a } else { &link.b };
-        let nic = match &port.nic {
-            Some(nic) => nic,
-            None => &find_group(network, group)?.nic,
-        };
+        let group = find_group(network, group)?;
+        let nic = port.nic.as_ref().unwrap_or(&group.nic);
         // If a host has only one interface and one application, the random number streams of the
         // interface have the name of those of the application.
         let is_only =
@@ -711,6 +721,7 @@ impl InterfaceKind {
             receive: receive_kind(nic)?,
             pause,
             transmit_queue_frames: nic.transmit_queue_frames as usize,
+            holds_back: group.tcp.limit_output_bytes > 0,
             queue: queues::of_interface(port, pause.honours)?,
         })
     }
@@ -903,6 +914,13 @@ fn receive_rate(nic: &records::Nic) -> Result<Option<Serializer>, String> {
         return Err("the receive rate of a host must be above 0".to_owned());
     }
     Ok(nic.receive_rate_bps.map(|bps| Serializer::new(Rate::from_bps(bps))))
+}
+
+const fn window_rule(tcp: &records::Tcp) -> WindowRule {
+    match tcp.window_rule {
+        records::WindowRule::Buffer => WindowRule::Buffer,
+        records::WindowRule::ScalingRatio => WindowRule::ScalingRatio,
+    }
 }
 
 /// A TCP configuration, without what depends on the path. It cannot be checked here, because the

@@ -8,7 +8,8 @@ use netstudy_records::{
     Buffer, CongestionControl, ConnectionSamples, Forwarding, Group, Host, Incast,
     IngressQueuedConfig, IterationSamples, Jitter, Link, Network, Nic, Node, OffloadRule,
     OutputQueuedConfig, Phase, PhaseKind, PhaseTimes, Port, Readings, Recovery, Roles, RtoRule,
-    Run, RunRecord, SharedMemoryConfig, Status, Switch, Tcp, Times, Treatment, Until, Workload,
+    Run, RunRecord, SharedMemoryConfig, Status, Switch, Tcp, Times, Treatment, Until, WindowRule,
+    Workload,
 };
 use netstudy_sim::Progress;
 
@@ -191,6 +192,7 @@ fn tcp() -> Tcp {
         restart_after_idle: true,
         send_buffer_bytes: 4_194_304,
         receive_buffer_bytes: 6_291_456,
+        window_rule: WindowRule::Buffer,
     }
 }
 

@@ -86,7 +86,8 @@ pub struct Config {
     pub restart_after_idle: bool,
     /// Maximum number of bytes sent and not yet acknowledged, at least 1.
     pub send_buffer_bytes: u32,
-    /// Size of the receive buffer in bytes, at least 1. It limits the advertised window.
+    /// Bytes of payload that the receive buffer holds, at least 1: the largest window that is
+    /// advertised ([`WindowRule::window_bytes`](super::WindowRule::window_bytes)).
     pub receive_buffer_bytes: u32,
 }
 

@@ -23,11 +23,13 @@ mod receive;
 mod small_queue;
 mod standing;
 mod transmit;
+mod window_rule;
 
 pub use config::{Config, OffloadRule};
 pub(crate) use pacing::OfAck;
 pub use standing::{SenderTimes, Standing};
 pub use transmit::Outlet;
+pub use window_rule::WindowRule;
 
 use alloc::boxed::Box;
 

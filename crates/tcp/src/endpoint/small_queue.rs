@@ -140,6 +140,15 @@ impl Endpoint {
         self.small_queue.is_some()
     }
 
+    /// Whether the host holds segments of this connection back when its own queue is full, as Linux
+    /// does since it has small queues (a packet that the queueing discipline refuses stays the next
+    /// one to send: `tcp_write_xmit`). If not, the host drops them.
+    #[must_use]
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    pub const fn is_held_back(&self) -> bool {
+        self.config.limit_output_bytes > 0
+    }
+
     /// Reports that a segment with `len` bytes of payload, sent at `now`, waits in the host until
     /// `left_at`, or [`Time::NEVER`] if [`Self::handle_departure`] will report the departure later.
     /// Must not be called for a segment that the host dropped.

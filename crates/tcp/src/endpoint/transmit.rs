@@ -16,6 +16,12 @@ pub trait Outlet {
     /// dropped or has left already. Implementations should be inlined; otherwise each segment is
     /// copied once more.
     fn send(&mut self, segment: Segment) -> Option<Time>;
+
+    /// Whether the host's own queue takes another segment now. Only connections with a small queue
+    /// ask: they hold data back where others lose it.
+    fn has_room(&mut self) -> bool {
+        true
+    }
 }
 
 /// Offset of the end of data that an application writes endlessly: farther than any run comes.
@@ -111,13 +117,18 @@ impl Endpoint {
         }
     }
 
-    /// Like [`Self::send_news`], for a connection with a small queue. It is not inlined into the
-    /// common path, because that would slow down other connections.
+    /// Like [`Self::send_news`], for a connection with a small queue: it stops where the host's own
+    /// queue is full. It is not inlined into the common path, because that would slow down other
+    /// connections.
     pub fn send_held_news(&mut self, now: Time, outlet: &mut impl Outlet) -> bool {
         if self.sent.may_retransmit() || !self.has_data_or_acks() {
             return false;
         }
-        while let Some(segment) = self.poll_new_data(now) {
+        loop {
+            if !outlet.has_room() {
+                return false;
+            }
+            let Some(segment) = self.poll_new_data(now) else { break };
             let len = segment.len;
             if let Some(left_at) = outlet.send(segment) {
                 self.handed_over(now, len, left_at);
@@ -300,6 +311,28 @@ impl Endpoint {
     /// Whether there is new data that fits into the peer's window.
     pub(crate) fn has_more_to_send(&self) -> bool {
         self.snd_nxt < self.write_end && self.may_send_data() && self.new_data_len().is_some()
+    }
+
+    /// Whether [`Self::poll_transmit`] may have a segment now. Pacing and the small queue are not
+    /// asked, so it may have none.
+    #[must_use]
+    pub fn may_have_due(&self) -> bool {
+        self.ack_now
+            || self.recovery.probe_due
+            || self.fin_queued
+            || !matches!(self.state, State::Established | State::Closed | State::Listen)
+            || self.sent.may_retransmit()
+            || (!self.is_window_full() && self.has_more_to_send())
+    }
+
+    /// Takes back an acknowledgment that the host's own full queue did not take: it is due again.
+    pub const fn take_back_ack(&mut self) {
+        self.ack_now = true;
+    }
+
+    /// Notes that the host's own full queue holds data back, not the wait for a larger burst.
+    pub const fn held_by_host(&mut self) {
+        self.defers = false;
     }
 
     const fn may_send_data(&self) -> bool {

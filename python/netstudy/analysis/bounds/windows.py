@@ -7,12 +7,13 @@ from typing import Final
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.ideal import framing, group_of
+from netstudy.analysis.receive_window import window_bytes
 from netstudy.plan.paths import Routes
 from netstudy.wire import Run
 
 _USABLE: Final = 0.6
-"""The share of `receive_buffer` that a Linux kernel offers as window; the rest is for headers and
-metadata (`tcp_adv_win_scale`, later `scaling_ratio`)."""
+"""The share of `send_buffer` that a Linux kernel fills with payload at least; the rest is for
+headers and metadata."""
 _LEAST: Final = 0.5
 """A window can be the limit only if throughput is at least this share of window ÷ round-trip time
 without queues. Below it, senders wait for a window that a queue in front of a full link holds."""
@@ -29,14 +30,14 @@ def is_tied(row: CellRow, part: Part, near_pct: float) -> bool:
     """True if the window bounds throughput as closely as a resource that is full: senders wait for
     it all the time, and no queue in front of the resource is needed to explain that."""
     share = share_of_bound(row, part)
-    usable = 1.0 if row.runs[0].record.mode is not None else _USABLE
+    usable = _USABLE if _is_real(row) and part.kind == "send_buffer" else 1.0
     return part.share_pct >= near_pct and share is not None and share >= near_pct / 100 * usable
 
 
 def share_of_bound(row: CellRow, part: Part) -> float | None:
     """Bytes a second ÷ the sum of window ÷ round-trip time over all connections; None: not
     known."""
-    bound = _bytes_per_s(row.planned[0], part)
+    bound = _bytes_per_s(row.planned[0], part, by_kernel=_is_real(row))
     rates = []
     for run in row.runs:
         moved = [run.column("connection", name) for name in ("bytes_received", "bytes_sent")]
@@ -46,18 +47,23 @@ def share_of_bound(row: CellRow, part: Part) -> float | None:
     return sum(rates) / len(rates) / bound if rates and bound else None
 
 
-def _bytes_per_s(run: Run, part: Part) -> float:
+def _is_real(row: CellRow) -> bool:
+    return row.runs[0].record.mode is None
+
+
+def _bytes_per_s(run: Run, part: Part, *, by_kernel: bool) -> float:
     routes, total = Routes(run.network), 0.0
     is_from_server = run.workload.sending[0] == "server"
     ways = len(run.workload.sending)
     for client, server in run.workload.connected:
         sender, receiver = (server, client) if is_from_server else (client, server)
-        window = (
-            group_of(run.network, receiver).tcp.receive_buffer_bytes
-            if part.kind == "window"
-            else group_of(run.network, sender).tcp.send_buffer_bytes
-        )
-        payload = framing(run.network, (client, server), sender).payload_bytes
+        frames = framing(run.network, (client, server), sender)
+        if part.kind == "window":
+            receiving = group_of(run.network, receiver).tcp
+            window = window_bytes(receiving, frames.mtu_bytes, by_kernel=by_kernel)
+        else:
+            window = group_of(run.network, sender).tcp.send_buffer_bytes
+        payload = frames.payload_bytes
         trip_ns = routes.time_ns(sender, receiver, payload) + routes.time_ns(receiver, sender, 0)
         total += ways * window / (trip_ns / 1e9)
     return total

@@ -250,6 +250,12 @@ class Layout:
             if one.node == node and (not port or one.interface.port == port)
         )
 
+    def dscp(self, node: str) -> int:
+        """The code point of the packets that a host or zone sends."""
+        found = self.network.node(node)
+        assert not isinstance(found, wire.Switch), "a switch sends no packets of its own"
+        return self.network.group(found.group).dscp or 0
+
     @cached_property
     def _hosts(self) -> dict[str, Host]:
         """Host or zone -> its network stack."""

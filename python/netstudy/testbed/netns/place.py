@@ -137,7 +137,9 @@ class NamespacePlace:
             stack=found.stack,
             port=found.interface.port,
             socket=SocketOptions(
-                congestion_control=found.tcp.congestion_control, no_delay=found.tcp.nodelay
+                congestion_control=found.tcp.congestion_control,
+                no_delay=found.tcp.nodelay,
+                dscp=self.resources.layout.dscp(found.node),
             ),
         )
 

@@ -18,7 +18,7 @@ from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.netns.kernel_tcp import departures, kernel_tcp, missing_control
 from netstudy.testbed.netns.layout import Layout, Switching, make_layout
 from netstudy.testbed.netns.sysstat import recorder_refusals
-from netstudy.testbed.real.host_queues import code_points, host_queues
+from netstudy.testbed.real.host_queues import host_queues
 from netstudy.testbed.real.secrets import secret
 from netstudy.testbed.workloads import served_by, traffic_of
 from netstudy.testbed.workloads.base import ApplicationTraffic
@@ -67,7 +67,6 @@ def _of(network: wire.Network, switching: Switching, kernel: Kernel) -> Iterator
         yield "Links of namespaces know no PAUSE; turn it off in the switch."
     yield from _pauses(network)
     yield from _disciplines(network, switching)
-    yield from code_points(network)
     for group in network.groups:
         yield from _tcp(group, kernel)
     yield from _places(network, kernel)

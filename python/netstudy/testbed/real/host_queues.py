@@ -1,4 +1,4 @@
-"""Queue disciplines at interfaces of hosts, and code points of their traffic."""
+"""Queue disciplines at interfaces of hosts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,3 @@ def host_queues(network: wire.Network) -> Iterator[str]:
                 f"{end.node} is a host and has the queues of its kernel: leave {end.queue.kind} "
                 f"out at {end.node}, or have it at the port of the switch."
             )
-
-
-def code_points(network: wire.Network) -> Iterator[str]:
-    """Refuses groups whose traffic has a code point: one sentence for each."""
-    for group in network.groups:
-        if group.dscp is not None:
-            yield f"Agents set no code point yet: leave dscp out at {group.name}."

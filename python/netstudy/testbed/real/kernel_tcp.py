@@ -75,12 +75,14 @@ def recovery_departures(tcp: Tcp, kernel: KernelRelease) -> Iterator[str]:
 
 
 def rule_departures(tcp: Tcp, kernel: KernelRelease) -> Iterator[str]:
-    """The difference in the rule for the timeout."""
+    """Differences in the rules for the timeout and for the receive window."""
     if tcp.rto_rule != "linux":
         yield (
             f"{kernel.name} bounds the part of the timeout that is for variation from below, "
             "not the timeout as RFC 6298 (2.4) does."
         )
+    if tcp.window_rule != "scaling-ratio":
+        yield "Linux offers the payload that fits into its receive buffer, not the whole buffer."
 
 
 def initial_rto_departures(tcp: Tcp, kernel: KernelRelease) -> Iterator[str]:

@@ -37,6 +37,8 @@ class SocketOptions(Wire):
     zero_copy: bool = False
     """The server sends responses without copying them into the kernel (sendfile(2)). This is
     cheaper if the interface computes checksums, and more expensive if the kernel has to."""
+    dscp: int = Field(default=0, ge=0, le=63)
+    """Differentiated services code point of the packets (IP_TOS, IPV6_TCLASS)."""
 
 
 class InstrumentPlan(Wire):

@@ -157,13 +157,17 @@ class HostsPlace:
         found = self.assigned.address(endpoint)
         # A zone is an address of its host, whose network stack it shares.
         owner = self._host_of(found.node)
-        tcp = self.run.network.group(owner.group).tcp
+        group = self.run.network.group(owner.group)
         return EndpointAddress(
             ip=str(found.ip),
             device=found.device or self._members[found.host].devices[found.ip],
             stack=owner.name,
             port=found.port,
-            socket=SocketOptions(congestion_control=control_name(tcp), no_delay=tcp.nodelay),
+            socket=SocketOptions(
+                congestion_control=control_name(group.tcp),
+                no_delay=group.tcp.nodelay,
+                dscp=group.dscp or 0,
+            ),
         )
 
     def _host_of(self, node: str) -> wire.Host:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from netstudy import wire
 from netstudy.documents.problems import listed
 from netstudy.inventory import Inventory
-from netstudy.testbed.real.host_queues import code_points, host_queues
+from netstudy.testbed.real.host_queues import host_queues
 from netstudy.testbed.real.random_links import random_links
 from netstudy.testbed.ssh.assignment import assign, refusals
 from netstudy.testbed.workloads import traffic_of
@@ -41,7 +41,6 @@ def _of_network(network: wire.Network) -> Iterator[str]:
             "write stack: shared."
         )
     yield from host_queues(network)
-    yield from code_points(network)
     yield from random_links(network, "sim and netns have and real links do not")
     hosts = {host.name for host in network.hosts}
     for link in network.links:

@@ -49,6 +49,16 @@ pub(super) struct Closed<L> {
     taken_in: Carried,
 }
 
+impl<L: Limits> Form<L> {
+    /// As [`InterfaceKind::holds_back`].
+    pub(super) const fn holds_back(&self) -> bool {
+        match self {
+            Self::Closed(closed) => closed.nic.holds_back(),
+            Self::Stepped(stepped) => stepped.holds_back,
+        }
+    }
+}
+
 impl<L: Limits> Closed<L> {
     /// Creates the interface. `cuts_through`: the switch at the other end of the link forwards
     /// frames of this interface by cut-through.
@@ -150,6 +160,8 @@ pub(super) struct SteppedInterface {
     /// Size of the frame whose transmission started last.
     last_bytes: u32,
     queue_frames: usize,
+    /// As in [`InterfaceKind::holds_back`].
+    holds_back: bool,
     /// The discipline of the frames that wait to be sent; none: first in, first out, up to
     /// `queue_frames`.
     queue: Option<Box<SendingQueue>>,
@@ -215,6 +227,7 @@ impl SteppedInterface {
             started: Carried::default(),
             last_bytes: 0,
             queue_frames: kind.transmit_queue_frames,
+            holds_back: kind.holds_back,
             queue: SendingQueue::new(kind, seed),
             send_latency: kind.send_latency,
             cuts_through,
@@ -247,13 +260,23 @@ impl SteppedInterface {
     /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop. A queue
     /// discipline takes in every segment, and drops it later if it has no room for it.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
-        if self.queue.is_some() {
-            return true;
-        }
-        let waiting = self.wire.wire().waiting() + usize::from(self.on_wire_until > now);
-        let room = waiting < self.queue_frames;
-        self.counters.queue_drops += u64::from(!room);
+        let room = self.room_at(now, 0) <= now;
+        self.counters.queue_drops += u64::from(!room && !self.holds_back);
         room
+    }
+
+    /// When the transmit queue has room, at `now` or later; [`Time::NEVER`] if that is not known
+    /// before the next frame starts to leave. `sending` segments have yet to reach the queue.
+    pub(super) fn room_at(&self, now: Time, sending: usize) -> Time {
+        let is_on_wire = self.on_wire_until > now;
+        let taken = self.wire.wire().waiting() + usize::from(is_on_wire) + sending;
+        if self.queue.is_some() || taken < self.queue_frames {
+            now
+        } else if is_on_wire {
+            self.on_wire_until
+        } else {
+            Time::NEVER
+        }
     }
 
     /// Queues a segment from TCP. The queue must have room for it.

@@ -639,6 +639,7 @@ impl<L: Limits, O: Tracer> General<L, O> {
                     trace.depart(packet.to.peer(), &segment, self.now, departs, sent);
                 }
                 hosts.note_departure(packet.to.peer(), &segment, departs);
+                self.tell_room(hosts, interface);
                 self.carry(wire, judged, departs, packet);
             }
             (Happening::Leaves { sent: Sent::Pause(quanta), departs, .. }, Some(wire)) => {
@@ -758,6 +759,9 @@ impl<L: Limits, O: Tracer> General<L, O> {
         if O::ACCOUNTS {
             self.tracer.trace().handled_sending();
         }
+        if let Some(work) = &mut self.work[interface] {
+            work.hand_over();
+        }
         let left_at = self.transmit_by(self.now, interface, job.end, job.segment);
         if O::ACCOUNTS && left_at.is_none() {
             self.tracer.trace().depart_at_once(job.end, &job.segment, self.now);
@@ -766,15 +770,48 @@ impl<L: Limits, O: Tracer> General<L, O> {
         if left_at != Time::NEVER {
             hosts.note_departure(job.end, &job.segment, left_at);
         }
+        self.tell_room(hosts, interface);
     }
 
     // ---- sending
+
+    /// When the queue of an interface takes another segment, at `now` or later; [`Time::NEVER`] if
+    /// that is not known yet. Segments at the stations of the host have their places in the queue
+    /// already.
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn room_of(&self, now: Time, interface: usize) -> Time {
+        let sending = match self.work.get(interface) {
+            Some(Some(work)) if L::HAS_STATIONS => work.sending(),
+            _ => 0,
+        };
+        let Interface { wire, form } = &self.interfaces[interface];
+        match form {
+            Form::Closed(closed) if wire.is_some() => {
+                closed.nic.room_at(now, &Ring::new(), sending)
+            }
+            // Packets inside of the host do not wait for a wire.
+            Form::Closed(_) => now,
+            Form::Stepped(stepped) => stepped.room_at(now, sending),
+        }
+    }
+
+    /// Tells the ends that wait for room in the queue of an interface when there is room.
+    fn tell_room<T: Traffic>(&self, hosts: &mut Hosts<'_, T>, interface: usize) {
+        if let Some(end) = hosts.waits_for_unknown(interface) {
+            let at = self.room_of(self.now, interface);
+            hosts.note_room(end, at);
+        }
+    }
 
     /// Sends a segment from the connection end `from`. Returns the same as [`Network::send`].
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn transmit(&mut self, now: Time, from: EndIndex, segment: Segment) -> Option<Time> {
         let interface = self.interface_of[from.0 as usize] as usize;
         if L::HAS_STATIONS && self.work[interface].is_some() {
+            let holds_back = self.interfaces[interface].form.holds_back();
+            if holds_back && self.room_of(now, interface) > now {
+                return None;
+            }
             if O::ACCOUNTS {
                 self.tracer.trace().handle_sending(from, &segment);
             }
@@ -1026,6 +1063,12 @@ impl<T: Traffic, L: Limits, O: Tracer> Network<T> for General<L, O> {
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]
+    fn room_at(&mut self, _hosts: &mut Hosts<'_, T>, now: Time, from: EndIndex) -> (usize, Time) {
+        let interface = self.interface_of[from.index()] as usize;
+        (interface, self.room_of(now, interface))
+    }
+
+    #[cfg_attr(not(debug_assertions), inline(always))]
     fn outlet<'a>(
         &'a mut self,
         _line: &'a mut (),
@@ -1045,6 +1088,12 @@ struct EndOutlet<'a, L, O> {
 }
 
 impl<L: Limits, O: Tracer> Outlet for EndOutlet<'_, L, O> {
+    #[cfg_attr(not(debug_assertions), inline(always))]
+    fn has_room(&mut self) -> bool {
+        let interface = self.network.interface_of[self.from.index()] as usize;
+        self.network.room_of(self.now, interface) <= self.now
+    }
+
     #[cfg_attr(not(debug_assertions), inline(always))]
     fn send(&mut self, segment: Segment) -> Option<Time> {
         self.network.transmit(self.now, self.from, segment)

@@ -48,6 +48,8 @@ pub(super) struct InterfaceWork {
     number: usize,
     on_buses: VecDeque<(Time, Job)>,
     with_cpus: VecDeque<(Time, Job)>,
+    /// Number of packets on the way to the interface.
+    sending: usize,
 }
 
 impl InterfaceWork {
@@ -66,7 +68,8 @@ impl InterfaceWork {
 
     fn new(stations: &Shared, host: usize, number: usize) -> Self {
         let (on_buses, with_cpus) = (VecDeque::new(), VecDeque::new());
-        Self { stations: stations.clone(), host, number, on_buses, with_cpus }
+        let stations = stations.clone();
+        Self { stations, host, number, on_buses, with_cpus, sending: 0 }
     }
 
     /// The host's node, and the counters of its stations at `now`.
@@ -95,6 +98,16 @@ impl InterfaceWork {
         jobs.pop_front().map(|(_, job)| job)
     }
 
+    /// Number of packets on the way to the interface.
+    pub(super) const fn sending(&self) -> usize {
+        self.sending
+    }
+
+    /// The interface gets a packet that has left the stations.
+    pub(super) const fn hand_over(&mut self) {
+        self.sending -= 1;
+    }
+
     /// Passes a packet to the buses at `now`.
     pub(super) fn move_frame(&mut self, now: Time, frame_bytes: u32, job: Job) {
         let done = self.stations.borrow_mut().move_frame(now, frame_bytes);
@@ -107,7 +120,10 @@ impl InterfaceWork {
         let mut stations = self.stations.borrow_mut();
         let (bytes, calls) = meter.copied(&job, stations.call_bytes());
         let done = match job.way {
-            Way::Out => stations.send_packet(now, self.number, bytes, calls),
+            Way::Out => {
+                self.sending += 1;
+                stations.send_packet(now, self.number, bytes, calls)
+            }
             Way::In => stations.receive_packet(now, self.number, bytes, calls),
         };
         drop(stations);

@@ -3,7 +3,7 @@
 //! A packet with a segment of 1000 bytes takes 1896 bytes of memory. At 8.32 Mbit/s it leaves in 1 ms:
 //! 1040 bytes of IP.
 
-use netstudy_tcp::{Config, OffloadRule, Segment};
+use netstudy_tcp::{Config, OffloadRule, Outlet, Segment};
 use netstudy_units::{Duration, Rate, Time};
 
 use super::lab::solo::{Solo, ack, sack};
@@ -143,4 +143,32 @@ fn what_the_host_drops_does_not_wait_there() {
     let mut solo = Solo::open(lab().both(|c| c.limit_output_bytes = 1).client_config());
     assert_eq!(starts(&solo.writes(ms(1), 20_000)).len(), 10);
     assert_eq!(solo.end().bytes_below(Time::ZERO), 0);
+}
+
+/// The queue of a host, which takes this many more segments.
+struct HostQueue(usize);
+
+impl Outlet for HostQueue {
+    fn send(&mut self, _segment: Segment) -> Option<Time> {
+        self.0 -= 1;
+        Some(Time::NEVER)
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.0 > 0
+    }
+}
+
+#[test]
+fn new_data_stays_in_tcp_while_the_queue_of_the_host_is_full() {
+    let mut end =
+        Solo::open(lab().both(|c| c.limit_output_bytes = LIMIT).client_config()).end().clone();
+    let now = Time::ZERO + ms(1);
+    end.write(now, 8_000);
+    assert!(!end.send_held_news(now, &mut HostQueue(3)));
+    assert_eq!(end.bytes_sent_once(), 3_000);
+    assert!(end.may_have_due(), "five segments fit into the window");
+    let later = Time::ZERO + ms(2);
+    assert!(end.send_held_news(later, &mut HostQueue(9)));
+    assert_eq!((end.bytes_sent_once(), end.may_have_due()), (8_000, false));
 }

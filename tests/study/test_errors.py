@@ -714,7 +714,7 @@ def test_a_reference_without_quotes_is_told_of_the_quotes(
     ("old", "key", "told"),
     [
         ("10 Gbit/s", "queue", "port_buffer of the switch"),
-        ("10 Gbit/s", "qdisc", "no queue disciplines in this version"),
+        ("10 Gbit/s", "qdisc", "queue: fq-codel"),
         ("10 Gbit/s", "rtt", "twice the sum of delay"),
         ("10 Gbit/s", "bandwidth", "such as 10 Gbit/s"),
         ("iterations: 10", "window", "send_buffer and receive_buffer of tcp"),

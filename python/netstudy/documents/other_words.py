@@ -9,8 +9,8 @@ _QUEUE = (
     "other architectures); frames that may wait at a host, transmit_queue of its nic"
 )
 _QDISC = (
-    "there are no queue disciplines in this version: a port drops frames when its buffer is full, "
-    "and marks them from ecn_threshold of the switch on"
+    "the queue discipline of a port is queue, at a link, a switch or a host: queue: fq-codel, or a "
+    "map with its parameters as tc names them"
 )
 _RTT = "the round-trip time is twice the sum of delay, one way, of the links on the path"
 _RATE = "the rate of a link is its rate, such as 10 Gbit/s"

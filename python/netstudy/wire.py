@@ -81,8 +81,8 @@ class Tcp(Wire):
         str, Said(what="a congestion control", words=SIMULATED_CONTROLS)
     ] = Field(default="reno", pattern=r"^[a-z][a-z0-9_-]{0,16}$")
     """The algorithm that sets cwnd after slow start; `bbr` (version 1, as in Linux 6) also paces,
-    and needs the recovery `prr`. Real testbeds have those of their kernel, under the kernel's names
-    (`netstudy doctor` lists them)."""
+    and needs the recovery `prr`. On real testbeds, any name that the kernel offers (`netstudy
+    doctor` lists them)."""
     recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
     """How losses are detected and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack`
     (forward acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction,

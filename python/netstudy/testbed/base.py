@@ -47,8 +47,8 @@ class Testbed(Protocol):
 
     def missing_controls(self, plan: Plan) -> Sequence[str]:
         """One sentence for each congestion control of a plan that the testbed does not have, with
-        the list of those that it has; empty where only a log-in would tell. `unsupported` has these
-        sentences too."""
+        the list of its own; empty where only a log-in would tell. `unsupported` has these sentences
+        too."""
         ...
 
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:

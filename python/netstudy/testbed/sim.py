@@ -70,7 +70,7 @@ class Sim:
         return [
             f"The simulator has no congestion control {control}"
             f"{suggestion(control, SIMULATED_CONTROLS) or '.'} {ask} for it. The simulator has "
-            f"{there}; namespaces and hosts have those of their kernel (netstudy doctor)."
+            f"{there}; netstudy doctor lists the ones of kernels."
             for control, (_, ask) in asking(plan).items()
             if control not in SIMULATED_CONTROLS
         ]

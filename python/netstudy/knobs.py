@@ -23,6 +23,7 @@ from netstudy.documents.fields import (
     Choice,
     Flag,
     Number,
+    OpenChoice,
     Quantity,
     Ref,
     Scalar,
@@ -103,16 +104,16 @@ def knobs(model: WireModel) -> Mapping[str, Knob]:
 
 def _knob(model: WireModel, wired: str, field: FieldInfo) -> Knob | None:
     kind = _kind(field.annotation)
-    is_choice = get_origin(kind) is Literal and len(get_args(kind)) > 1
+    said = next((part for part in field.metadata if isinstance(part, Said)), Said())
+    is_choice = bool(said.words) or (get_origin(kind) is Literal and len(get_args(kind)) > 1)
     if not is_choice and kind not in (bool, int, float):
         return None  # an identifier or a nested model, not a setting
-    said = next((part for part in field.metadata if isinstance(part, Said)), Said())
     unit = next((end for end in (*_DIMENSIONS, *_COUNTS) if wired.endswith(end)), "")
     name = said.name or wired.removesuffix(unit)
     return Knob(
         name=name,
         wired=wired,
-        scalar=_scalar(kind, unit, said.what or f"a {name.replace('_', ' ')}", field),
+        scalar=_scalar(kind, unit, said.what or f"a {name.replace('_', ' ')}", said, field),
         type=str if get_origin(kind) is Literal else kind,
         default=None if field.is_required() else field.default,
         model=model,
@@ -125,8 +126,10 @@ def _kind(annotation: Any) -> Any:
     return kinds[0] if get_origin(annotation) is UnionType and len(kinds) == 1 else annotation
 
 
-def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
+def _scalar(kind: Any, unit: str, what: str, said: Said, field: FieldInfo) -> Scalar:
     bounds = field.metadata
+    if said.words:
+        return OpenChoice(said.words, what, _pattern(field))
     above: Any = next((part.gt for part in bounds if isinstance(part, Gt)), None)
     lowest = 0 if above is None else above + 1
     least: Any = next((part.ge for part in bounds if isinstance(part, Ge)), lowest)
@@ -140,6 +143,11 @@ def _scalar(kind: Any, unit: str, what: str, field: FieldInfo) -> Scalar:
     if unit in _DIMENSIONS:
         return Quantity(*_DIMENSIONS[unit], least, most)
     return Whole(least) if most is None else Whole(least, most)
+
+
+def _pattern(field: FieldInfo) -> str:
+    """The pattern of a field of open words, which must have one."""
+    return next(str(part.pattern) for part in field.metadata if hasattr(part, "pattern"))
 
 
 def settings(model: WireModel, prefix: str = "") -> dict[str, Any]:

@@ -33,6 +33,17 @@ _DATAGRAM_MIN: Final = 576
 """Bytes that every host accepts at once (RFC 791, 3.2)."""
 _RATE_MIN_BPS: Final = 1_000
 
+SIMULATED_CONTROLS: Final = (
+    "reno",
+    "reno-ack-counting",
+    "bic",
+    "cubic",
+    "cubic-hystart",
+    "dctcp",
+    "bbr",
+)
+"""Congestion controls of the simulator."""
+
 Level = str | int | float | bool
 """A level of a factor, as it is written in plans, in tables and after `--only`."""
 
@@ -66,11 +77,12 @@ class Tcp(Wire):
     have the other value."""
 
     profile: str
-    congestion_control: Literal[
-        "reno", "reno-ack-counting", "bic", "cubic", "cubic-hystart", "dctcp", "bbr"
-    ] = "reno"
+    congestion_control: Annotated[
+        str, Said(what="a congestion control", words=SIMULATED_CONTROLS)
+    ] = Field(default="reno", pattern=r"^[a-z][a-z0-9_-]{0,16}$")
     """The algorithm that sets cwnd after slow start; `bbr` (version 1, as in Linux 6) also paces,
-    and needs the recovery `prr`."""
+    and needs the recovery `prr`. On real testbeds, any name that the kernel offers (`netstudy
+    doctor` lists them)."""
     recovery: Annotated[Literal["rfc", "fack", "prr"], Said(what="a way of loss recovery")] = "rfc"
     """How losses are detected and repaired: `rfc` (RFC 6675; without SACK, RFC 6582), `fack`
     (forward acknowledgment and rate halving, Linux 2.6.18) or `prr` (proportional rate reduction,

@@ -27,3 +27,6 @@ class Said:
     name: str | None = None
     what: str | None = None
     """Description of the values of the setting, for messages: "a way of loss recovery"."""
+    words: tuple[str, ...] = ()
+    """For a setting of words of which only some are known beforehand: the known ones. Others must
+    match the field's pattern."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,13 @@ from netstudy.analysis.caveats.never_triggered import NoLoss, NoSignal, NoTimeou
 from netstudy.analysis.caveats.not_measured import NotMeasured
 from netstudy.analysis.caveats.pause import NoPause
 from netstudy.analysis.caveats.same_levels import SameLevels, SameProgram, SameProgramDiffers
+from netstudy.analysis.caveats.short_phase import UnsettledMean
 from netstudy.analysis.caveats.unanswered import Unanswered
 from netstudy.analysis.caveats.warm_up import OnlyAtFirst, ShortWarmUp
 from netstudy.analysis.cells import CellTable
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.order_statistics import Lacking
+from netstudy.analysis.stationarity import Unsettled, UnsettledMetric
 from netstudy.analysis.study_result import analyse
 from netstudy.analysis.workloads.incast import INCAST
 from netstudy.analysis.workloads.request import REQUESTS
@@ -146,6 +149,27 @@ def test_latencies_without_the_unanswered_are_not_compared_at_their_cells() -> N
     assert not found.forbids(Claim("different", "servers", (2, 4), median))
     assert not found.forbids(Claim("different", "servers", (2, 8), late))
     assert not found.forbids(claim("different", 2, 4)), "throughput counts answers"
+
+
+def test_unanswered_requests_do_not_forbid_to_say_that_their_cell_is_slower() -> None:
+    """The unanswered 10 % of the cell of 4 would have the longest latencies: they cannot make it
+    faster than another, but another one may be slower than it only for the lack of them."""
+    cells = table(3)
+    late = REQUESTS.compared_on[1]
+    found = Unanswered(COMPLETION, cells.rows[1:2], len(cells.rows), (late,))
+    assert not found.forbids(Claim("different", "servers", (2, 4), late, worse=4))
+    assert found.forbids(Claim("different", "servers", (2, 4), late, worse=2))
+    assert found.forbids(Claim("equal", "servers", (2, 4), late))
+
+
+def test_an_unsettled_mean_leaves_equal_pairs_of_other_cells() -> None:
+    cells = table(3)
+    short = Unsettled(phase_s=30.0, loss_periods=2.0, low=9.0, high=11.0, needed_s=90.0)
+    found = UnsettledMean(UnsettledMetric(GOODPUT, ((cells.rows[1], short),)), cells)
+    equal = claim("equal", 2, 4)
+    assert found.forbids(equal)
+    assert not found.forbids(replace(equal, is_settled=True)), "its rows are of settled cells only"
+    assert not found.forbids(claim("different", 2, 4)), "larger than the changes in the phase"
 
 
 def test_the_answer_has_what_forbids_a_claim_and_what_holds_for_every_figure() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import netstudy as netstudy_data
 from netstudy import wire
-from netstudy.cli.init import Like
+from netstudy.cli.init import READY, Like
 from netstudy.study.shipped import shipped_studies
 from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy, start
 
@@ -109,7 +109,14 @@ class TestInit:
         assert told in " ".join(outcome.out.split())
 
     @pytest.mark.usefixtures("engine")
-    @pytest.mark.parametrize("like", [like for like in Like if like is not Like.REAL])
+    @pytest.mark.parametrize(
+        "like",
+        [
+            pytest.param(like, marks=pytest.mark.slow if like in READY else ())
+            for like in Like
+            if like is not Like.REAL
+        ],
+    )
     def test_the_short_form_decides_and_confirms_or_refutes_what_was_expected(
         self, here: Path, netstudy: Netstudy, like: Like
     ) -> None:
@@ -124,7 +131,8 @@ class TestInit:
             assert "undecided" not in outcomes
         assert found["answer"]
         decided = {one.outcome for one in netstudy_data.open("mine").verdicts}
-        if like in (Like.COMPARE, Like.TRANSFER, Like.LATENCY, Like.USERS, Like.PLACEMENT):
+        compared = (Like.COMPARE, Like.TRANSFER, Like.LATENCY, Like.USERS, Like.PLACEMENT)
+        if like in (*compared, *READY):
             assert "different" in decided
 
     def test_a_misspelt_kind_is_told_which_was_meant(self, here: Path, netstudy: Netstudy) -> None:
@@ -142,12 +150,12 @@ class TestInit:
     def test_on_a_terminal_it_asks_until_there_is_an_answer(
         self, here: Path, netstudy: Netstudy, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        answers = iter(["10", "sweep"])
+        answers = iter(["13", "sweep"])
         monkeypatch.setattr("netstudy.cli.init._is_interactive", lambda: True)
         monkeypatch.setattr("typer.prompt", lambda *_args, **_options: next(answers))
         outcome = netstudy("init", "mine")
         assert "study: my-sweep" in (here / "mine" / "study.yaml").read_text()
-        assert "there is no '10'" in outcome.err
+        assert "there is no '13'" in outcome.err
 
 
 class TestValidate:

@@ -47,6 +47,9 @@ class ByHand:
     def check(self) -> None:
         pass
 
+    def missing_controls(self, plan: Plan) -> Sequence[str]:
+        raise NotImplementedError
+
     def unsupported(self, plan: Plan) -> Sequence[str]:
         raise AssertionError("nobody asks")
 

@@ -144,10 +144,10 @@ def test_a_setting_of_tcp_reaches_the_kernel_or_is_said_not_to(knob: Knob) -> No
         assert done(changed(**{knob.wired: value})) != done(LINUX_6), value
 
 
-@pytest.mark.parametrize("name", ["bic", "dctcp", "bbr"])
+@pytest.mark.parametrize("name", ["bic", "dctcp", "bbr", "vegas"])
 def test_a_congestion_control_that_is_not_here_is_missed_by_name(name: str) -> None:
     said = missing_control(changed(congestion_control=name), MODERN)
-    assert said == f"Linux 6.18 has no {name} here; it has reno, cubic."
+    assert said == f"Linux 6.18 has no {name} here; it has cubic, reno."
     assert missing_control(changed(congestion_control="cubic-hystart"), MODERN) is None
 
 
@@ -156,6 +156,14 @@ def test_bbr_is_the_kernel_s_where_the_kernel_has_it() -> None:
     tcp = changed(congestion_control="bbr")
     assert missing_control(tcp, having) is None
     assert kernel_tcp(tcp, 1500, having).congestion_control == "bbr"
+    assert departures(tcp, having) == departures(LINUX_6, having)
+
+
+def test_a_congestion_control_that_only_this_kernel_has_keeps_its_name() -> None:
+    having = replace(MODERN, congestion_controls=MODERN.congestion_controls | {"vegas"})
+    tcp = changed(congestion_control="vegas")
+    assert missing_control(tcp, having) is None
+    assert kernel_tcp(tcp, 1500, having).congestion_control == "vegas"
     assert departures(tcp, having) == departures(LINUX_6, having)
 
 

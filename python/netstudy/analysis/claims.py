@@ -26,3 +26,9 @@ class Claim:
     a condition holds."""
     metric: Metric | None = None
     """None: a claim that is not about a metric."""
+    worse: Level | None = None
+    """For levels that differ: the one with the worse value wherever a difference is shown; None:
+    neither has it everywhere, or no value is better."""
+    is_settled: bool = False
+    """True if the claim is about pairs of cells of which each had a measuring phase long enough, as
+    verdicts of "same" are."""

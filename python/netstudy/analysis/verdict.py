@@ -170,6 +170,14 @@ class VerdictTable:
         is_first = (row.difference > 0) != (self.metric.direction == "lower")
         return self.level if is_first else self.base
 
+    @property
+    def worse(self) -> Level | None:
+        """The level that loses wherever a difference is shown; None: neither does everywhere."""
+        winners = {row.winner for row in self.with_outcome("different")}
+        if winners == {self.level}:
+            return self.base
+        return self.level if winners == {self.base} else None
+
     def won_by(self, level: Level) -> tuple[Comparison, ...]:
         """The rows that a level wins."""
         return tuple(row for row in self.rows if row.winner == level)

@@ -59,6 +59,15 @@ class Prepared:
             found += self._not_measured()
         return [*found, *self._not_grown()]
 
+    def missing_controls(self) -> Sequence[str]:
+        """One sentence for each congestion control that the testbed does not have."""
+        from netstudy.study.vocabulary import TESTBEDS
+        from netstudy.testbed import invoked
+
+        if not self.planned.one_of_each or self.invocation.testbed not in TESTBEDS:
+            return ()
+        return invoked(self.invocation).missing_controls(self.planned.plan_of_one_each)
+
     def _not_measured(self) -> list[str]:
         """One sentence for each part of the study for which tables or files have no values."""
         from netstudy.analysis.caveats import Planned

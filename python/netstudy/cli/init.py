@@ -34,6 +34,13 @@ class Like(StrEnum):
     LATENCY = "latency"
     USERS = "users"
     PLACEMENT = "placement"
+    BUFFERBLOAT = "bufferbloat"
+    CONGESTION_CONTROLS = "congestion-controls"
+    POLICER = "policer"
+
+
+READY = (Like.BUFFERBLOAT, Like.CONGESTION_CONTROLS, Like.POLICER)
+"""Kinds whose study is one of those that come with netstudy, with its results on a page."""
 
 
 def _like(text: str) -> Like:
@@ -56,6 +63,9 @@ _QUESTIONS = {
     Like.LATENCY: "how long small requests wait during a bulk transfer",
     Like.USERS: "how many users an application serves while its pages stay fast",
     Like.PLACEMENT: "whether it matters where two programs sit: in one machine or in two",
+    Like.BUFFERBLOAT: "behind which queue a ping stays short while others use a slow line",
+    Like.CONGESTION_CONTROLS: "which of cubic, reno and bbr gets most through a lossy path",
+    Like.POLICER: "whether shaping a policed uplink gets more through",
 }
 
 
@@ -93,8 +103,9 @@ def command(
     there is no more to gain. factors: which of several settings matters. real: this machine's own
     kernel, between network namespaces. hosts: hosts of your own over ssh, with a hosts.yaml that
     lists them. transfer: the limit of one path. latency: requests during a transfer. users: an
-    application under load. placement: in one machine or in two. Each has a short form: netstudy run
-    DIR --quick.
+    application under load. placement: in one machine or in two. bufferbloat: a ping behind a full
+    queue, and what cures it. congestion-controls: cubic, reno and bbr where packets are lost.
+    policer: an uplink that is policed or shaped. Each has a short form: netstudy run DIR --quick.
     """
     from netstudy.store import storage, write_atomic
 
@@ -154,6 +165,8 @@ def _ask() -> Like:
 
 def _commented(like: Like) -> Mapping[Path, Traversable]:
     """Path in the new folder -> file of a commented study."""
+    if like in READY:
+        return _shipped(like)
     template = files("netstudy.cli") / "templates" / like
     names = sorted(file.name for file in template.iterdir())
     return {Path(name): template / name for name in names}

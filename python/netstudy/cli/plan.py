@@ -9,6 +9,7 @@ from netstudy.cli import _options as options
 from netstudy.cli._foreseen import foreseen_warnings
 from netstudy.cli._prepare import Asked, prepare
 from netstudy.cli._terminal import duration, show, show_json
+from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
     from netstudy.cli._limits import Cost
@@ -48,10 +49,17 @@ def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
     """Print a plan: for people or, with `json`, in the engine's format."""
     from netstudy.wire import to_json
 
+    _refuse_missing_controls(prepared)
     if json:
         show_json(to_json(prepared.planned.plan))
     else:
         _print_summary(prepared, threads)
+
+
+def _refuse_missing_controls(prepared: Prepared) -> None:
+    """Raises StudyError if a host asks for a congestion control that the testbed does not have."""
+    if missing := prepared.missing_controls():
+        raise StudyError(" ".join(missing))
 
 
 def estimated(prepared: Prepared) -> str:

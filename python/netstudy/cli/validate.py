@@ -73,7 +73,7 @@ def _of_study(path: Path) -> dict[str, list[Any]]:
     prepared = prepare(Asked(path))
     return {
         "starts": programs_of_forms(prepared.written),
-        "notes": prepared.unsupported(),
+        "notes": [*prepared.unsupported(), *prepared.missing_controls()],
         "warnings": list(foreseen_warnings(prepared)),
     }
 

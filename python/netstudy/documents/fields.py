@@ -365,6 +365,24 @@ class Choice(Scalar):
 
 
 @dataclass(frozen=True)
+class OpenChoice(Choice):
+    """One of a list of words, or another word that only some testbeds know."""
+
+    pattern: str
+    """Of every word, listed or not."""
+
+    def parse(self, value: object) -> str:
+        """Read a word that has the pattern."""
+        if isinstance(value, str) and re.fullmatch(self.pattern, value):
+            return str(value)
+        return super().parse(value)
+
+    def json_schema(self) -> dict[str, Any]:
+        """The listed words, which editors offer, or any other word of the pattern."""
+        return {"anyOf": [super().json_schema(), {"type": "string", "pattern": self.pattern}]}
+
+
+@dataclass(frozen=True)
 class Scale(Scalar):
     """The factor that rates are multiplied by: a fraction, not above 1."""
 

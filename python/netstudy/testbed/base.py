@@ -45,6 +45,12 @@ class Testbed(Protocol):
         determined. Nothing is measured."""
         ...
 
+    def missing_controls(self, plan: Plan) -> Sequence[str]:
+        """One sentence for each congestion control of a plan that the testbed does not have, with
+        the list of its own; empty where only a log-in would tell. `unsupported` has these sentences
+        too."""
+        ...
+
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:
         """Whether the testbed and its machine can run the whole plan.
 

@@ -8,14 +8,16 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
+from netstudy.documents.nearest import suggestion
 from netstudy.plan.planned import Estimate, RunSize
 from netstudy.store.environment import cores
 from netstudy.study.vocabulary import TestbedName
 from netstudy.testbed.base import OnRecord, Preflight
+from netstudy.testbed.controls import asking
 from netstudy.testbed.engine import find_engine, run_engine
 from netstudy.testbed.memory import Memory, memory_of
 from netstudy.testbed.survival import run_surviving
-from netstudy.wire import Plan
+from netstudy.wire import SIMULATED_CONTROLS, Plan
 
 _PACKETS_PER_S = 6e6
 """Useful data packets that a core simulates per second, measured on the incast study."""
@@ -57,14 +59,25 @@ class Sim:
         """See Testbed.check: the engine must be there."""
         find_engine()
 
-    def unsupported(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
-        """See Testbed.unsupported: unsupported parts are already refused when the study is
-        planned."""
-        return ()
+    def unsupported(self, plan: Plan) -> Sequence[str]:
+        """See Testbed.unsupported: only congestion controls. Other unsupported parts are already
+        refused when the study is planned."""
+        return self.missing_controls(plan)
 
-    def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
-        """See Testbed.preflight: every plan can be simulated."""
-        return Preflight()
+    def missing_controls(self, plan: Plan) -> Sequence[str]:
+        """See Testbed.missing_controls."""
+        there = ", ".join(SIMULATED_CONTROLS)
+        return [
+            f"The simulator has no congestion control {control}"
+            f"{suggestion(control, SIMULATED_CONTROLS) or '.'} {ask} for it. The simulator has "
+            f"{there}; netstudy doctor lists the ones of kernels."
+            for control, (_, ask) in asking(plan).items()
+            if control not in SIMULATED_CONTROLS
+        ]
+
+    def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (rates are kept)
+        """See Testbed.preflight."""
+        return Preflight(unsupported=tuple(self.unsupported(plan)))
 
     def run(
         self,

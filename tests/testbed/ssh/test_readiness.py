@@ -261,6 +261,20 @@ class TestTcp:
         assert aspect.advice == 'sudo sysctl net.ipv4.tcp_allowed_congestion_control="cubic reno"'
         assert found(looked, needs=needs, uid=0)["congestion"].ok
 
+    def test_a_congestion_control_that_no_other_testbed_has_is_looked_for_at_the_host(self) -> None:
+        needs = self.needs(congestion_control="vegas")
+        aspect = found(needs=needs)["congestion"]
+        assert (aspect.ok, aspect.needed) == (False, True)
+        assert aspect.found == "alpha lacks vegas; it has cubic, reno"
+        assert aspect.advice == (
+            "sudo modprobe -a tcp_vegas && "
+            'sudo sysctl net.ipv4.tcp_allowed_congestion_control="cubic reno vegas"'
+        )
+        offering = {
+            name: f"{text} vegas" if "congestion" in name else text for name, text in TCP.items()
+        }
+        assert found(replace(LOOKED, tcp=offering), needs=needs)["congestion"].ok
+
     def test_a_setting_that_the_study_asks_for_is_refused_with_its_command(self) -> None:
         aspect = found(needs=self.needs(sack=False))["TCP"]
         assert (aspect.ok, aspect.needed) == (False, True)

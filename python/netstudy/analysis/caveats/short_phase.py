@@ -64,7 +64,10 @@ class UnsettledMean(Caveat):
 
     def forbids(self, claim: Claim) -> bool:
         """Comparisons of the metric in these cells, as far as they are open: differences larger
-        than the changes within the phase are decided all the same."""
+        than the changes within the phase are decided all the same, and so are equal pairs of other
+        cells."""
+        if claim.is_settled:
+            return False
         touched = any(reads(claim, cell.treatment) for cell, _ in self.found.cells)
         return claim.kind == "equal" and claim.metric == self.found.metric and touched
 

@@ -43,13 +43,14 @@ class Unanswered(Caveat):
 
     def forbids(self, claim: Claim) -> bool:
         """Claims about these means at these cells, and about percentiles beyond the answered
-        requests: with 5 % unanswered, the median is known and the 99th percentile is not."""
+        requests: with 5 % unanswered, the median is known and the 99th percentile is not. Not the
+        claim that such a cell is slower: its unanswered requests could only make it slower yet."""
         metric = claim.metric
         if metric not in self.times:
             return False
         beyond = 1 - metric.reading.q if isinstance(metric.reading, Percentile) else 0.0
         cells = [one for one in self.cells if (one.value(self.share) or 0.0) > 100 * beyond]
-        return any(reads(claim, cell.treatment) for cell in cells)
+        return any(reads(claim, one.treatment) and not _is_slower(claim, one) for one in cells)
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,13 @@ class MeanOfAllUsers(Caveat):
         found = [one for one in starving(analysed.cells) if one.answered is not None]
         if found and response is not None:
             yield cls(tuple(found), analysed.cells, response)
+
+
+def _is_slower(claim: Claim, cell: CellRow) -> bool:
+    """True if the claim says that a cell is slower than others."""
+    if claim.factor is None or claim.worse is None:
+        return False
+    return cell.treatment[claim.factor] == claim.worse
 
 
 def _times(share: Metric, among: Sequence[Metric], workload: WorkloadAnalysis) -> Iterator[Metric]:

@@ -85,7 +85,10 @@ def _claims(tables: Iterable[VerdictTable], kinds: Mapping[Outcome, ClaimKind]) 
     for table in tables:
         for outcome, kind in kinds.items():
             if table.with_outcome(outcome):
-                yield Claim(kind, table.factor, (table.level, table.base), table.metric)
+                levels = (table.level, table.base)
+                worse = table.worse if kind == "different" == outcome else None
+                settled = outcome == "same"
+                yield Claim(kind, table.factor, levels, table.metric, worse, settled)
 
 
 @dataclass(frozen=True, eq=False)

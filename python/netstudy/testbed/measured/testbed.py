@@ -34,6 +34,10 @@ class PublishedData:
         """See Testbed.unsupported."""
         return ()
 
+    def missing_controls(self, plan: Plan) -> Sequence[str]:  # noqa: ARG002 (any plan)
+        """See Testbed.missing_controls: nothing is run."""
+        return ()
+
     def preflight(self, plan: Plan, scale: Fraction) -> Preflight:  # noqa: ARG002 (any plan)
         """See Testbed.preflight: there is nothing to check."""
         return Preflight()

@@ -129,7 +129,7 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
     traffic = traffic_of(run.workload)
     plain = run.model_copy(
         update={
-            "network": _roomy(_at_rate(run.network, rate_bps), run),
+            "network": _roomy(_without_queues(_at_rate(run.network, rate_bps)), run),
             "probe": None,
             "instruments": (),
         }
@@ -173,6 +173,21 @@ def _at_rate(network: Network, rate_bps: int) -> Network:
 
     links = [
         link.model_copy(update={"a": scaled(link.a), "b": scaled(link.b)}) for link in network.links
+    ]
+    return network.model_copy(update={"links": tuple(links)})
+
+
+def _without_queues(network: Network) -> Network:
+    """The network without queue disciplines: what a policer or a shaper holds back is no limit of
+    this machine."""
+    links = [
+        link.model_copy(
+            update={
+                "a": link.a.model_copy(update={"queue": None}),
+                "b": link.b.model_copy(update={"queue": None}),
+            }
+        )
+        for link in network.links
     ]
     return network.model_copy(update={"links": tuple(links)})
 

@@ -32,8 +32,9 @@ _HYSTART = Path("/sys/module/tcp_cubic/parameters/hystart")
 _SYSCTLS = Path("/proc/sys/net")
 _SYSCTL_FOLDERS = ("core", "ipv4", "ipv6/conf/all", "ipv6/conf/default", "bridge")
 
-CONGESTION_CONTROLS = ("reno", "cubic", "bbr", "dctcp", "bic")
-"""Congestion controls of Linux that a study may use."""
+_CONTROLS = ("reno", "cubic", "bbr", "dctcp", "bic")
+"""Congestion controls of Linux to try even if the kernel does not list them, because it may load
+their modules."""
 
 QDISCS = {
     "bfifo": "limit 10000b",
@@ -61,7 +62,7 @@ class Kernel(KernelRelease):
     """Files below /proc/sys/net that can be written in a new namespace; paths are relative to
     /proc/sys/net."""
     congestion_controls: frozenset[str]
-    """Congestion controls that a socket accepts."""
+    """Congestion controls that a socket accepts, by the kernel's names."""
     hystart: bool
     """Whether cubic uses HyStart; this setting is the same for the whole machine."""
     qdiscs: frozenset[str]
@@ -109,7 +110,7 @@ def _probe() -> Kernel:
         release=platform.release(),
         tick_ns=tick_ns(),
         sysctls=frozenset(_writable_sysctls()),
-        congestion_controls=frozenset(filter(_has_control, CONGESTION_CONTROLS)),
+        congestion_controls=frozenset(filter(_has_control, {*_CONTROLS, *_listed_controls()})),
         hystart=_hystart(),
         qdiscs=frozenset(filter(_has_qdisc, QDISCS)) if "veth" in links else frozenset(),
         links=links,
@@ -155,6 +156,14 @@ def _works(name: str, *arguments: str) -> bool:
     except TestbedError:
         return False
     return True
+
+
+def _listed_controls() -> list[str]:
+    """The congestion controls that the kernel has loaded, in-tree or not."""
+    try:
+        return (_SYSCTLS / "ipv4/tcp_available_congestion_control").read_text().split()
+    except OSError:
+        return []
 
 
 def _has_control(name: str) -> bool:

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, Kernel
+from netstudy.testbed.netns.kernel import Kernel
 from netstudy.testbed.real.kernel_tcp import (
     BURST_MAX_BYTES,
-    CONTROLS,
     ack_departures,
     control_name,
     initial_rto_departures,
@@ -139,16 +138,15 @@ def missing_control(tcp: Tcp, kernel: Kernel) -> str | None:
     named = control_name(tcp)
     if named in kernel.congestion_controls:
         return None
-    available = ", ".join(one for one in CONGESTION_CONTROLS if one in kernel.congestion_controls)
+    available = ", ".join(sorted(kernel.congestion_controls))
     return f"{kernel.name} has no {named} here; it has {available}."
 
 
 def _control_departures(tcp: Tcp, kernel: Kernel) -> Iterator[str]:
     wanted = tcp.congestion_control
-    named = CONTROLS.get(wanted)
-    if named is None:
+    if wanted == "reno-ack-counting":
         yield f"{kernel.name} has no {wanted}: its reno counts acknowledged bytes."
-    elif named == "cubic" and kernel.hystart != (wanted == "cubic-hystart"):
+    elif control_name(tcp) == "cubic" and kernel.hystart != (wanted == "cubic-hystart"):
         state, other = ("on", "cubic-hystart") if kernel.hystart else ("off", "cubic")
         yield (
             f"HyStart is {state} for the whole machine, so its cubic is {other}, not {wanted} "

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from netstudy.errors import TestbedError
 from netstudy.testbed.netns.database import server_programs
-from netstudy.testbed.netns.kernel import CONGESTION_CONTROLS, QDISCS, Kernel, kernel
+from netstudy.testbed.netns.kernel import QDISCS, Kernel, kernel
 from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program, install
 from netstudy.testbed.netns.sandbox import may_make_namespaces
 from netstudy.testbed.netns.sysstat import recorder_program
@@ -181,7 +181,7 @@ def _one_cpu(here: Kernel) -> Aspect:
 
 
 def _lists(here: Kernel) -> list[Aspect]:
-    controls = [name for name in CONGESTION_CONTROLS if name in here.congestion_controls]
+    controls = sorted(here.congestion_controls)
     absent = [f"tcp_{name}" for name in ("cubic", "dctcp") if name not in controls]
     queues = [kind for kind in QDISCS if kind in here.qdiscs]
     more = f"for more: sudo modprobe -a {' '.join(absent)}, if the kernel was built with them"

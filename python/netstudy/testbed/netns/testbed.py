@@ -69,6 +69,16 @@ class Netns:
 
         return unsupported(plan, self.switching, kernel())
 
+    def missing_controls(self, plan: wire.Plan) -> Sequence[str]:
+        """See Testbed.missing_controls. A machine without namespaces offers none to look at."""
+        from netstudy.testbed.netns.kernel import kernel
+        from netstudy.testbed.netns.unsupported import missing_controls
+
+        try:
+            return missing_controls(plan, kernel())
+        except TestbedError:
+            return ()
+
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:
         """See Testbed.preflight: if all parts of the plan are supported, the capacity of the
         machine is probed."""

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator, Mapping
 from netstudy import wire
 from netstudy.documents.problems import listed
 from netstudy.errors import TestbedError
+from netstudy.testbed.controls import asking
 from netstudy.testbed.netns import kernel_path
 from netstudy.testbed.netns.application_limits import (
     application_notes,
@@ -31,7 +32,17 @@ def unsupported(plan: wire.Plan, switching: Switching, kernel: Kernel) -> list[s
     networks = {repr(run.network): run.network for run in plan.runs}.values()
     of_networks = (line for network in networks for line in _of(network, switching, kernel))
     of_runs = (line for run in plan.runs for line in _of_run(run, switching, kernel))
-    return list(dict.fromkeys([*of_networks, *of_runs]))
+    controls = missing_controls(plan, kernel)
+    return list(dict.fromkeys([*of_networks, *controls, *of_runs]))
+
+
+def missing_controls(plan: wire.Plan, kernel: Kernel) -> list[str]:
+    """One sentence for each congestion control that this kernel does not offer."""
+    return [
+        f"{missing} {ask} for it."
+        for tcp, ask in asking(plan).values()
+        if (missing := missing_control(tcp, kernel)) is not None
+    ]
 
 
 def notes_on_run(run: wire.Run, switching: Switching, kernel: Kernel) -> list[str]:
@@ -129,8 +140,6 @@ def _tcp(group: wire.Group, kernel: Kernel) -> Iterator[str]:
             f"The TCP {tcp.profile} of host {group.name} is not that of {kernel.name}: name "
             f"linux-6, in topology.{group.name}.tcp.profile or in the study's variant for netns."
         )
-    if (missing := missing_control(tcp, kernel)) is not None:
-        yield f"{missing} Host {group.name} asks for it."
 
 
 def _places(network: wire.Network, kernel: Kernel) -> Iterator[str]:

@@ -22,16 +22,9 @@ _RACK_ALWAYS = (6, 17)
 """From this version on, the RACK bit of tcp_recovery has no effect: ip-sysctl.rst."""
 BURST_MAX_BYTES = 65_536  # GSO_LEGACY_MAX_SIZE
 
-CONTROLS = {
-    "reno": "reno",
-    "cubic": "cubic",
-    "cubic-hystart": "cubic",
-    "bic": "bic",
-    "dctcp": "dctcp",
-    "bbr": "bbr",
-}
-"""Name in studies -> name in the kernel. The kernel's reno counts acknowledged bytes, as RFC 3465
-says."""
+_OTHER_NAMES: Final = {"reno-ack-counting": "reno", "cubic-hystart": "cubic"}
+"""Name in studies -> name in the kernel, where they differ. The kernel's reno counts acknowledged
+bytes, as RFC 3465 says."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +47,9 @@ class KernelRelease:
 
 
 def control_name(tcp: Tcp) -> str:
-    """The kernel's name of a study's congestion control; reno stands for one that Linux lacks."""
-    return CONTROLS.get(tcp.congestion_control, "reno")
+    """The kernel's name of a study's congestion control; reno stands for the one that counts
+    acknowledgments, which no Linux has."""
+    return _OTHER_NAMES.get(tcp.congestion_control, tcp.congestion_control)
 
 
 def recovery_departures(tcp: Tcp, kernel: KernelRelease) -> Iterator[str]:

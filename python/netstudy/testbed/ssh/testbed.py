@@ -52,6 +52,10 @@ class Hosts:
         """See Testbed.unsupported: also the hosts and addresses that the inventory lacks."""
         return unsupported(plan, self.inventory, self.copy.path)
 
+    def missing_controls(self, plan: wire.Plan) -> Sequence[str]:  # noqa: ARG002 (hosts tell)
+        """See Testbed.missing_controls: hosts are asked when a session with them is opened."""
+        return ()
+
     def preflight(self, plan: wire.Plan, scale: Fraction) -> Preflight:  # noqa: ARG002
         """See Testbed.preflight."""
         self.check()

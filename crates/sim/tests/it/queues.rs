@@ -356,11 +356,8 @@ fn a_discipline_that_cannot_be_is_refused_by_name() {
 fn a_varying_rate_carries_what_its_schedule_has() {
     // 12 Mbit/s for 2 s, nothing for 0.1 s, 2 Mbit/s for 2.9 s: 6 periods of 5 s in 30 s.
     let steps = [(2_000_000_000, 12_000_000), (100_000_000, 0), (2_900_000_000, 2_000_000)];
-    let config = VaryingConfig {
-        steps: steps.map(RateStep::from).to_vec(),
-        overhead_bytes: 0,
-        over: None,
-    };
+    let config =
+        VaryingConfig { steps: steps.map(RateStep::from).to_vec(), overhead_bytes: 0, over: None };
     let record = make_ok(&dumbbell(Some(Queue::VaryingRate(config))));
     let offered = 6.0 * (2.0 * 12e6 + 2.9 * 2e6) / 8.0;
     let used = only(&record).bytes_sent as f64 / offered;

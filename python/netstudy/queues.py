@@ -6,8 +6,8 @@ the names of `tc`, with their units, and its defaults.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Annotated, Literal
+from collections.abc import Iterator, Sequence
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -202,6 +202,35 @@ Queue = Annotated[
     Field(discriminator="kind"),
 ]
 """A queue discipline."""
+
+
+_TITLES: Final = {
+    "fifo": "FIFO",
+    "red": "RED",
+    "codel": "CoDel",
+    "fq-codel": "FQ-CoDel",
+    "pie": "PIE",
+    "priority": "priority",
+    "drr": "DRR",
+    "shaper": "shaper's",
+    "policer": "policer's",
+    "varying-rate": "varying-rate",
+}
+
+
+def kinds_of(queue: Queue | None) -> Iterator[str]:
+    """The kind of a discipline, and then those under it."""
+    while queue is not None:
+        yield queue.kind
+        queue = queue.over if isinstance(queue, Shaper | Policer | VaryingRate) else None
+
+
+def queue_title(kinds: Sequence[str]) -> str:
+    """The name of a queue with disciplines of these kinds: "FQ-CoDel queue", "policer"; without
+    any, "queue"."""
+    if [*kinds] == ["policer"]:
+        return "policer"
+    return " ".join([*(_TITLES[kind] for kind in kinds), "queue"])
 
 
 def limits_of(queue: Queue | None) -> Iterator[Shaper | Policer | VaryingRate]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from netstudy.analysis.cells import CellRow
-from netstudy.queues import Queue
+from netstudy.plan.paths import directions
+from netstudy.queues import kinds_of
 from netstudy.wire import Network, Place, Reason, TimeAccount
 
 PS_PER_S: Final = 1e12
@@ -195,14 +196,4 @@ def _groups(network: Network) -> Mapping[str, str]:
 
 def _disciplines(network: Network) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """The sending end and the other end of a link -> the kinds of the sending end's disciplines."""
-    return {
-        (own.node, other.node): tuple(_kinds(own.queue))
-        for link in network.links
-        for own, other in (link.ports, link.ports[::-1])
-    }
-
-
-def _kinds(queue: Queue | None) -> Iterator[str]:
-    if queue is not None:
-        yield queue.kind
-        yield from _kinds(getattr(queue, "over", None))
+    return {(near.node, far.node): tuple(kinds_of(near.queue)) for near, far in directions(network)}

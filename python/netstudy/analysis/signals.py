@@ -25,6 +25,7 @@ from netstudy.analysis.ideal import group_of
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, Percentile
 from netstudy.analysis.samples import NS_PER_MS, Floats, dropped_at_ports
+from netstudy.analysis.standing_queues import StandingQueue, standing_queue
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import (
     Count,
@@ -61,6 +62,8 @@ class Signals:
     pauses: int | None
     probes: int | None
     probe_repairs: int | None
+    standing: StandingQueue | None
+    """Where frames wait longest, if ports have queue disciplines."""
 
     @property
     def ring_share_pct(self) -> float | None:
@@ -130,6 +133,7 @@ def _totals(level: Level | None, cells: Sequence[CellRow]) -> Signals:
         pauses=_total(cells, pauses),
         probes=_total(cells, loss_probes),
         probe_repairs=_total(cells, probe_repairs),
+        standing=standing_queue(cells),
     )
 
 

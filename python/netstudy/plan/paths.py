@@ -29,6 +29,20 @@ Hop = tuple[wire.Port, wire.Link]
 """A link, and the end at which frames enter it."""
 
 
+def directions(network: wire.Network) -> Iterator[tuple[wire.Port, wire.Port]]:
+    """Both directions of each link: the end that sends, and the other one."""
+    for link in network.links:
+        yield link.a, link.b
+        yield link.b, link.a
+
+
+def direction_from(network: wire.Network, node: str, port: str) -> tuple[wire.Port, wire.Port]:
+    """The port with this name of a node, and the other end of its link."""
+    return next(
+        ends for ends in directions(network) if (ends[0].node, ends[0].name) == (node, port)
+    )
+
+
 def carries_bps(port: wire.Port, link: wire.Link) -> int:
     """Rate at which full-sized frames leave an end of a link, with preambles and gaps: that of the
     line or, if it is lower, of a shaper or policer; the mean of a rate that varies."""

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Final
 
 from netstudy.analysis.accounts import Family, PartKey, TimePart, UnitTime
+from netstudy.queues import queue_title
 from netstudy.report.numbers import Quantity
 from netstudy.report.prose.words import with_article
 from netstudy.wire import Place, Reason
@@ -78,18 +79,6 @@ _NAMES: Final[dict[Place, str]] = {
     "generator": "load generator",
     "not-known": "not known",
 }
-_DISCIPLINES: Final = {
-    "fifo": "FIFO",
-    "red": "RED",
-    "codel": "CoDel",
-    "fq-codel": "FQ-CoDel",
-    "pie": "PIE",
-    "priority": "priority",
-    "drr": "DRR",
-    "shaper": "shaper's",
-    "policer": "policed",
-    "varying-rate": "varying-rate",
-}
 _AT_PORT: Final[tuple[Place, ...]] = ("queue", "pause")
 
 
@@ -101,7 +90,7 @@ def place_name(place: Place) -> str:
 def place_words(key: PartKey) -> str:
     """The place of a part: "queue at switch to client", "FQ-CoDel queue at modem to isp",
     "retransmission timer of server"."""
-    name = " ".join([*(_DISCIPLINES[one] for one in key.disciplines), _NAMES[key.place]])
+    name = queue_title(key.disciplines) if key.place == "queue" else _NAMES[key.place]
     if not key.node:
         return name
     if key.place == "packet-rate-sending":

@@ -6,6 +6,7 @@ congestion windows, so that a wait for the congestion window is a wait for the b
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -13,6 +14,8 @@ from netstudy.analysis.bounds.candidates import Candidate, Resource, State
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.nodes import node_metric
+from netstudy.plan.paths import direction_from
+from netstudy.queues import kinds_of, queue_title
 from netstudy.study.vocabulary import MetricName, Scope
 
 
@@ -22,8 +25,8 @@ def buffers(row: CellRow, found: Sequence[Candidate]) -> Iterator[Candidate]:
     for switch in row.planned[0].network.switches:
         metric = node_metric(MetricName(Scope(switch.name), "port_drops"))
         dropped = row.value(metric)
-        title = switch.name if "switch" in switch.name else f"switch {switch.name}"
-        one = Candidate(Resource("port", switch.name, f"buffer of {title}"), metric=metric)
+        title = _discipline(row, switch.name, dropped) or f"buffer of {_titled(switch.name)}"
+        one = Candidate(Resource("port", switch.name, title), metric=metric)
         if dropped is None:
             yield one
             continue
@@ -35,6 +38,25 @@ def buffers(row: CellRow, found: Sequence[Candidate]) -> Iterator[Candidate]:
             )
         state: State = "may be reached" if is_suspect else "not reached"
         yield replace(one, value=dropped, state=state, note=note)
+
+
+def _titled(switch: str) -> str:
+    return switch if "switch" in switch else f"switch {switch}"
+
+
+def _discipline(row: CellRow, switch: str, dropped: float | None) -> str | None:
+    """The queue discipline that drops most at a switch, with its port; None if the frames are
+    dropped elsewhere."""
+    drops: Counter[str] = Counter()
+    for run in row.runs:
+        for one in run.record.samples.queue:
+            if one.node == switch:
+                drops[one.port] += one.frames_dropped_at_arrival + one.frames_dropped_at_departure
+    if not dropped or not drops.total():
+        return None
+    port, _ = drops.most_common(1)[0]
+    near, far = direction_from(row.planned[0].network, switch, port)
+    return f"{queue_title([*kinds_of(near.queue)])} at {near.node} to {far.node}"
 
 
 def behind_drops(waits: Iterable[Part], found: Sequence[Candidate]) -> Iterator[Part]:

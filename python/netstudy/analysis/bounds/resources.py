@@ -13,10 +13,12 @@ from typing import Final
 from netstudy.analysis.bounds.candidates import Key, LimitKind, Resource
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.plan.graph import WIRE_SPEED
+from netstudy.plan.paths import directions
 from netstudy.plan.workloads import planned_of
 from netstudy.plan.workloads.base import Permit
+from netstudy.queues import limits_of
 from netstudy.study.vocabulary import MACHINE, MetricName, Scope
-from netstudy.wire import Host, Link, Modelled, Network, Port, Run, RunRecord, Switch
+from netstudy.wire import Host, Modelled, Network, Run, RunRecord, Switch
 
 _STATIONS: Final[tuple[tuple[LimitKind, str, str], ...]] = (
     ("disk", "disk", "disk_busy_pct"),
@@ -34,6 +36,7 @@ _SLOTS: Final[dict[Permit, str]] = {
     "pool": "connections to the database",
     "database_slots": "database slots",
 }
+_LIMITERS: Final = {"shaper": "shaper", "policer": "policer", "varying-rate": "varying rate"}
 _WAYS: Final = {"send": "sending", "receive": "receiving"}
 
 
@@ -170,29 +173,31 @@ class Listing:
 
     # ---- wires
 
-    def _ends(self, link: Link) -> Iterator[tuple[Port, Port]]:
-        return iter(((link.a, link.b), (link.b, link.a)))
-
     def _end(self, node: str) -> tuple[str, bool]:
         """The group of a host, or a switch; and whether it is a switch."""
         found = self.network.node(node)
         return (found.group, False) if isinstance(found, Host) else (found.name, True)
 
     def _wires(self, groups: Sequence[str]) -> Iterator[Resource]:
-        """The links between each pair of groups or switches, in each direction."""
+        """The links between each pair of groups or switches, in each direction; where a shaper or
+        policer limits the rate, it is named in place of the link."""
+        kinds: dict[tuple[str, str], str] = {}
         found: dict[tuple[str, str], list[tuple[str | None, tuple[MetricName, ...]]]] = {}
-        for near, far in (ends for link in self.network.links for ends in self._ends(link)):
+        for near, far in directions(self.network):
             pair = [self._end(port.node) for port in (near, far)]
             if all(name in groups or is_switch for name, is_switch in pair):
                 read = (f"{near.node} to {far.node}", self._read_at(near.node, far.node))
-                found.setdefault((pair[0][0], pair[1][0]), []).append(read)
+                key = pair[0][0], pair[1][0]
+                found.setdefault(key, []).append(read)
+                limit = next(limits_of(near.queue), None)
+                kinds.setdefault(key, "link" if limit is None else _LIMITERS[limit.kind])
         for (near_name, far_name), reads in found.items():
             several = len(reads) > 1
             yield Resource(
                 kind="link",
                 node=near_name,
                 part=far_name,
-                name=f"link from {self._title(near_name, far_name)}",
+                name=f"{kinds[near_name, far_name]} from {self._title(near_name, far_name)}",
                 reads=tuple(reads) if several else ((None, reads[0][1]),),
                 comes_with_load=self.grown_group in (near_name, far_name),
             )
@@ -214,8 +219,7 @@ class Listing:
             return []
         far = (
             self._end(there.node)[0]
-            for link in self.network.links
-            for here, there in self._ends(link)
+            for here, there in directions(self.network)
             if here.node == name
         )
         return [group for group in dict.fromkeys(far) if group != other]
@@ -232,7 +236,7 @@ class Listing:
     def _packet_rates(self, groups: Sequence[str]) -> Iterator[Resource]:
         """The packets of the interfaces that have a limit, by group, neighbour and direction."""
         found: dict[tuple[str, str, str, int], list[tuple[str, MetricName]]] = {}
-        for near, far in (ends for link in self.network.links for ends in self._ends(link)):
+        for near, far in directions(self.network):
             group, is_switch = self._end(near.node)
             if is_switch or group not in groups:
                 continue

@@ -309,8 +309,13 @@ def _named(one: Candidate, same: Sequence[Span]) -> Sentence:
 
 
 def _shares(one: Candidate, same: Sequence[Span]) -> Number:
-    each = [found for span in same for found in span.share(one.resource.key)] or [one]
-    return value_range([_share(found) for found in each if found.share_pct is not None])
+    known = [
+        found
+        for span in same
+        for found in span.share(one.resource.key)
+        if found.share_pct is not None
+    ]
+    return value_range([_share(found) for found in known or [one]])
 
 
 def _share(one: Candidate) -> Number:

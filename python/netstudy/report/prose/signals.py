@@ -124,6 +124,26 @@ def marks(found: PanelResult) -> Iterator[Sentence]:
     )
 
 
+def standing_queues(found: PanelResult) -> Iterator[Sentence]:
+    """Where frames wait longest at each level, and how long."""
+    by_place: dict[tuple[str, str], list[Sentence]] = {}
+    for one in found.causes.signals:
+        if (queue := one.standing) is not None:
+            wait = say("{ms}{on}", ms=_wait(queue.mean_ms), on=_on(found.panel, one.level))
+            by_place.setdefault((queue.node, queue.to), []).append(wait)
+    if by_place:
+        places = [
+            say("{node} to {to} ({waits})", node=Name(node), to=Name(to), waits=join(waits))
+            for (node, to), waits in by_place.items()
+        ]
+        yield say("Frames wait longest in the queue at {places}.", places=join(places))
+
+
+def _wait(mean_ms: float) -> Number:
+    decimals = 0 if mean_ms >= 100 else 1 if mean_ms >= 1 else 3
+    return plain(mean_ms, decimals, "ms", "time in the queue ÷ frames that left it")
+
+
 def probes(found: PanelResult) -> Iterator[Sentence]:
     """The number of tail loss probes that TCP counted as repairs of a loss. TCP infers a repair
     from acknowledgments (RFC 8985, 7.4), so a delayed segment counts as a loss, too."""

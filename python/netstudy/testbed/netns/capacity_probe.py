@@ -129,7 +129,7 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
     traffic = traffic_of(run.workload)
     plain = run.model_copy(
         update={
-            "network": _roomy(_without_queues(_at_rate(run.network, rate_bps)), run),
+            "network": _roomy(_plain(_at_rate(run.network, rate_bps)), run),
             "probe": None,
             "instruments": (),
         }
@@ -177,14 +177,14 @@ def _at_rate(network: Network, rate_bps: int) -> Network:
     return network.model_copy(update={"links": tuple(links)})
 
 
-def _without_queues(network: Network) -> Network:
-    """The network without queue disciplines: what a policer or a shaper holds back is no limit of
+def _plain(network: Network) -> Network:
+    """The network without queue disciplines, loss and jitter: what they hold back is no limit of
     this machine."""
     links = [
         link.model_copy(
             update={
-                "a": link.a.model_copy(update={"queue": None}),
-                "b": link.b.model_copy(update={"queue": None}),
+                "a": link.a.model_copy(update={"queue": None, "path": None}),
+                "b": link.b.model_copy(update={"queue": None, "path": None}),
             }
         )
         for link in network.links

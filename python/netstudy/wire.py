@@ -207,8 +207,8 @@ class Nic(Wire):
     """Rate at which the processor handles the bytes of received frames; by default, bytes cost no
     time."""
     transmit_queue_frames: int = Field(default=1000, ge=1)
-    """The most frames that may wait to be sent. While the queue is full, connections of a host with
-    `limit_output` hold their packets back, as Linux does; those of other hosts lose them."""
+    """The most frames that may wait to be sent. While the queue is full, hosts with `limit_output`
+    hold packets back, as Linux does; other hosts lose them."""
     packet_rate_pps: int | None = Field(default=None, ge=1)
     """The most frames per second in either direction, whatever their size; by default, there is no
     limit."""

@@ -31,7 +31,7 @@ def rate_steps(file: Path) -> tuple[tuple[int, int], ...]:
     for number, (time_ms, before_ms) in enumerate(zip(times_ms[1:], times_ms, strict=False), 2):
         if time_ms < before_ms:
             raise FormatError(f"line {number}: {time_ms} ms is before {before_ms} ms")
-    # What may leave at a time has been carried in the millisecond before it.
+    # Packets that may leave at a time have been carried in the millisecond before it.
     packets = Counter(max(time_ms, 1) for time_ms in times_ms)
     rates = (packets[ms] * _PACKET_BITS * 1000 for ms in range(1, times_ms[-1] + 1))
     return tuple((len([*same]) * _MS_NS, rate) for rate, same in groupby(rates))

@@ -840,7 +840,7 @@ fn tcp_counts_what_the_applications_do() {
     server.stop();
 }
 
-/// What the two socket buffers of a direction hold at most.
+/// Most bytes in the two socket buffers of a direction.
 fn socket_buffers_bytes() -> u64 {
     let largest = |name: &str| -> u64 {
         let sizes = std::fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).expect(name);

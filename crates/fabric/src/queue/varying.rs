@@ -63,7 +63,7 @@ impl VaryingConfig {
 /// line has carried its bits, one after the other.
 ///
 /// With the opportunities of a trace of Mahimahi (Netravali et al., USENIX ATC 2015, 4.1) as rates of
-/// 1 ms, it carries what Mahimahi's link carries in each millisecond.
+/// 1 ms, it carries as much in each millisecond as Mahimahi's link.
 #[derive(Clone, Debug)]
 pub struct Varying<F> {
     rates: Rates,
@@ -127,7 +127,7 @@ struct Rates {
     /// The step that is under way at `at`, and when it ends.
     step: usize,
     ends: Time,
-    /// When the line has carried all that it was given.
+    /// When the line has carried all earlier bits.
     at: Time,
 }
 
@@ -140,8 +140,8 @@ impl Rates {
         Self { steps: steps.into(), step: 0, ends, at: Time::ZERO }
     }
 
-    /// Carries `bits` after what was given before, and not before `from`. Returns when the last one is
-    /// carried, rounded up to a picosecond.
+    /// Carries `bits` after all earlier ones, and not before `from`. Returns when the last one is carried,
+    /// rounded up to a picosecond.
     fn carry(&mut self, from: Time, bits: u64) -> Time {
         self.at = self.at.max(from);
         let mut left = u128::from(bits) * BIT;
@@ -190,7 +190,7 @@ mod tests {
         assert_eq!(rates.carry(ms(1), 12_000), ms(9));
         // The rest of the third step carries 6 kbit; then the first begins again, at 11 ms.
         assert_eq!(rates.carry(ms(0), 12_000), ms(12));
-        // After a pause, what was not used is lost.
+        // After a pause, unused time is lost.
         assert_eq!(rates.carry(ms(24), 6_000), ms(31));
     }
 

@@ -178,8 +178,8 @@ def _at_rate(network: Network, rate_bps: int) -> Network:
 
 
 def _plain(network: Network) -> Network:
-    """The network without queue disciplines, loss and jitter: what they hold back is no limit of
-    this machine."""
+    """The network without queue disciplines, loss and jitter, which are no limits of this
+    machine."""
     links = [
         link.model_copy(
             update={

@@ -15,7 +15,7 @@ from netstudy.analysis.caveats import Caveat
 from netstudy.analysis.requirements import CheckedRequirement
 from netstudy.analysis.study_result import StudyResult
 from netstudy.report.answer.budget import alone, led, within, words_in
-from netstudy.report.answer.causes import why
+from netstudy.report.answer.causes import where_frames_wait, why
 from netstudy.report.answer.costs import costs
 from netstudy.report.answer.findings import allowed, findings_first
 from netstudy.report.answer.next_run import next_run
@@ -68,6 +68,7 @@ def answer(result: StudyResult) -> Answer:
         alone(costs(result)),
         alone(_required(result)),
         alone(_expected(result)),
+        alone(where_frames_wait(result)),
         alone(brief_sentences(result)),
         led(why(result)),
     )

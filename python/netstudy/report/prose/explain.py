@@ -140,14 +140,13 @@ def _identity(found: PanelResult) -> Iterator[Sentence]:
 
 
 def cause_summary(found: PanelResult) -> list[Sentence]:
-    """The main causes, in at most two sentences: losses at hosts if most are there, the queue in
-    which frames wait longest, the part of the time that grows between levels, then causes that are
-    easily missed, then the cost of a timeout."""
+    """The main causes, in at most two sentences: losses at hosts if most are there, the part of the
+    time that grows between levels, then causes that are easily missed, then the cost of a
+    timeout."""
     rings = list(signals.ring_drops(found))
     first = rings if signals.mostly_ring_drops(found) else []
     each = (
         first,
-        signals.standing_queues(found),
         # The conclusion on where the time goes names the largest parts at each level.
         islice(beyond_wire.of_growth(found), 1),
         signals.explained_waits(found),

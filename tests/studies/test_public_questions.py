@@ -88,6 +88,15 @@ def test_a_policed_uplink_gives_tcp_a_third_and_a_shaped_one_its_80_percent(ask:
     assert 0.2 * 10 < policed < 0.45 * 10
     assert shaped == pytest.approx(8 * 1448 / 1518, rel=0.02), "full segments at 8 Mbit/s"
     assert shaped > 2 * policed
+    assert "Frames wait longest in the queue at router to isp (" in found.sentences
+
+
+def test_limits_are_named_by_their_disciplines(ask: Asking) -> None:
+    """The policer drops frames without ever being full; the shaper is full."""
+    limits = POLICED.replace("compare: {factor: shaping, base: none}", "conclude: [bottleneck]")
+    said = ask(limits).sentences
+    assert "which drops in the policer at isp to client hold down" in said
+    assert "is the shaper from router to isp: 100.0 % in use" in said
 
 
 SHAPED_HOST = """\

@@ -133,6 +133,7 @@ bench: release ## how fast the engine simulates and reads counters, beside earli
 bench-peers: release ## speed and agreement beside ns-2 and ns-3, from Debian's packages
 	@tools/peers
 	@.venv/bin/python -m tools.bench.peers
+	@.venv/bin/python -m tools.bench.queues
 
 bench-iperf3: release ## speed and processor time of real traffic beside iperf3
 	@.venv/bin/python -m tools.bench.iperf3 $(ARGS)

@@ -32,7 +32,7 @@ def peers(seed: int = 1) -> list[wire.Run]:
 def dumbbell(seed: int = 1) -> list[wire.Run]:
     """The second scenario that other simulators can also express: transfers over a link that all
     share."""
-    return _first_replicates(PEERS / "dumbbell.yaml", seed, {})
+    return runs(PEERS / "dumbbell.yaml", seed)
 
 
 def incast() -> list[wire.Run]:
@@ -41,9 +41,14 @@ def incast() -> list[wire.Run]:
     return _first_replicates(INCAST, 1, {"servers": [str(INCAST_SERVERS)]})
 
 
+def runs(study: Path, seed: int) -> list[wire.Run]:
+    """The first run of each cell of a study."""
+    return _first_replicates(study, seed, {})
+
+
 def first_of(study: Path) -> wire.Run:
     """The first run of a study."""
-    return _first_replicates(study, 1, {})[0]
+    return runs(study, 1)[0]
 
 
 def _first_replicates(study: Path, seed: int, only: dict[str, list[str]]) -> list[wire.Run]:

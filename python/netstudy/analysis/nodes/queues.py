@@ -31,7 +31,7 @@ def sojourn_percentile(percent: float) -> Callable[[Growth], Fraction | None]:
     def of(growth: Growth) -> Fraction | None:
         if not _is_known(growth):
             return None
-        found = [_percentile_ns(queues, percent) / _NS_PER_MS for queues in growth.queues]
+        found = [percentile_ns(queues, percent) / _NS_PER_MS for queues in growth.queues]
         return np.array(found, dtype=np.float64), np.ones(len(found))
 
     return of
@@ -50,7 +50,7 @@ def _is_known(growth: Growth) -> bool:
     return bool(growth.queues) and all(growth.queues)
 
 
-def _percentile_ns(queues: Queues, percent: float) -> float:
+def percentile_ns(queues: Queues, percent: float) -> float:
     """The highest time of the bucket that contains the percentile; NaN if no frame left."""
     frames: Counter[int] = Counter()
     for one in queues:

@@ -286,6 +286,6 @@ def test_rounds_of_nothing_end_and_the_other_cases_are_reported(
     assert outcome.code == 0, outcome.err
     (folder,) = Results(Path("results")).folders()
     assert folder.is_done()
-    assert "Goodput from 4 to 1 flows" in outcome.out
+    assert "At 4 clients: Goodput from " in outcome.out
     assert netstudy("report", folder.path).code == 0
     assert netstudy("run", folder.path, "--resume").code == 0

@@ -142,6 +142,7 @@ class VaryingRate(Model):
     """A line whose rate changes with time: by a schedule, or by a trace of Mahimahi."""
 
     discipline: Literal["varying-rate"]
+    """The name of the discipline."""
     schedule: tuple[RateStep, ...] | None = Field(default=None, min_length=1)
     """Rates in turn; after the last one, the first begins again."""
     trace: WordsValue | None = None

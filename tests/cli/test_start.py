@@ -69,7 +69,10 @@ class TestInit:
 
     @pytest.mark.parametrize(
         ("name", "told"),
-        [("incats", 'did you mean "incast"?'), ("qqq", "known: bufferbloat, congestion-controls, ethernet, examples/")],
+        [
+            ("incats", 'did you mean "incast"?'),
+            ("qqq", "known: bufferbloat, congestion-controls, ethernet, examples/"),
+        ],
     )
     def test_an_unknown_study_is_refused_with_those_there_are(
         self, here: Path, netstudy: Netstudy, name: str, told: str

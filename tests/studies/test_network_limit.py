@@ -42,7 +42,11 @@ def test_the_network_is_the_limit_where_it_is_slow_and_not_where_it_is_fast(
 
     assert value(result, SLOW, "etr_per_s") < 0.5 * value(result, FAST, "etr_per_s")
     for lost in ("app@client.txdrop_per_s", "app.segments_retransmitted"):
-        assert value(result, SLOW, lost) > 4 * max(value(result, FAST, lost), 1)
+        if testbed == "sim":
+            # A host with small queues holds back what its full queue does not take.
+            assert value(result, SLOW, lost) == 0
+        else:
+            assert value(result, SLOW, lost) > 4 * max(value(result, FAST, lost), 1)
     assert value(result, SLOW, "app.cpu_pct") < 50
     assert value(result, FAST, "app@client.send_utilisation_pct") < 90
 

@@ -19,7 +19,7 @@ factors: {users: [10, 600]}
 topology:
   hosts:
     client: {profile: host-1g}
-    app: {profile: host-1g, tcp: {limit_output: 0 B}} # drops what its full queue does not take
+    app: {profile: host-1g, tcp: {limit_output: 0 B}} # drops frames that find its queue full
   links:
     - {between: [client, app], rate: {up: 1 Gbit/s, down: 10 Mbit/s}, delay: 5 ms}
 workload:

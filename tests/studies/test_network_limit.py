@@ -43,7 +43,7 @@ def test_the_network_is_the_limit_where_it_is_slow_and_not_where_it_is_fast(
     assert value(result, SLOW, "etr_per_s") < 0.5 * value(result, FAST, "etr_per_s")
     for lost in ("app@client.txdrop_per_s", "app.segments_retransmitted"):
         if testbed == "sim":
-            # A host with small queues holds back what its full queue does not take.
+            # A host with small queues holds packets back while its queue is full.
             assert value(result, SLOW, lost) == 0
         else:
             assert value(result, SLOW, lost) > 4 * max(value(result, FAST, lost), 1)

@@ -35,7 +35,7 @@ BANDS_PCT: Final = {"goodput": 10, "drops": 20, "mean": 20, "p50": 20, "p99": 20
 
 @dataclass(frozen=True)
 class Seen:
-    """What one program says of one cell, as means over the seeds."""
+    """The results of one program for one cell."""
 
     goodput: float
     """Share of the line's rate without frames' headers, in percent."""

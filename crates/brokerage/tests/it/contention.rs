@@ -21,10 +21,12 @@ impl Traders {
     /// Users 1 to `count`, on the first `quotes` stocks.
     fn start(brokerage: &Brokerage, count: u32, quotes: usize) -> Self {
         let is_over = Arc::new(AtomicBool::new(false));
-        let threads = (1..=count)
-            .map(|user| {
+        // All log in before the first one trades: under load, a log-in may be refused too.
+        let clients: Vec<_> = (1..=count).map(|user| Client::of(brokerage.at, user)).collect();
+        let threads = clients
+            .into_iter()
+            .map(|client| {
                 let is_over = Arc::clone(&is_over);
-                let client = Client::of(brokerage.at, user);
                 thread::spawn(move || trade(client, quotes, &is_over))
             })
             .collect();

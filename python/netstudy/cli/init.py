@@ -40,7 +40,7 @@ class Like(StrEnum):
 
 
 READY = (Like.BUFFERBLOAT, Like.CONGESTION_CONTROLS, Like.POLICER)
-"""Kinds whose study is one of those that come with netstudy, with its results on a page."""
+"""The kinds with a ready study, whose page shows its results."""
 
 
 def _like(text: str) -> Like:

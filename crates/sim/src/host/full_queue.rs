@@ -18,8 +18,8 @@ use crate::end_index::EndIndex;
 pub(super) type FullQueues = BTreeMap<usize, VecDeque<EndIndex>>;
 
 impl<T: Traffic, N> Hosts<'_, T, N> {
-    /// Whether an end at which segments may be due has to wait, because the queue of its host is
-    /// full. If so, it will send when it is its turn.
+    /// True if the queue of the interface is full and the end has segments to send. The end then joins
+    /// the FIFO of this queue and sends when its turn comes.
     pub(super) fn waits_for_room(
         &mut self,
         network: &mut impl Network<T, Line = N>,

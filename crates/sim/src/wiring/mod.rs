@@ -96,8 +96,8 @@ pub(crate) struct InterfaceKind {
     /// PAUSE policy. The thresholds are numbers of frames in the ring.
     pub(crate) pause: PausePolicy,
     pub(crate) transmit_queue_frames: usize,
-    /// Whether the host holds segments back that its full queue does not take; if false, they are
-    /// dropped.
+    /// True if TCP keeps its segments while the interface's queue is full; if false, the interface
+    /// drops them.
     pub(crate) holds_back: bool,
     /// The discipline of the frames that wait to be sent; none: first in, first out.
     pub(crate) queue: Option<records::Queue>,

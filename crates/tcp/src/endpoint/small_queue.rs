@@ -140,9 +140,9 @@ impl Endpoint {
         self.small_queue.is_some()
     }
 
-    /// Whether the host holds segments of this connection back when its own queue is full, as Linux
-    /// does since it has small queues (a packet that the queueing discipline refuses stays the next
-    /// one to send: `tcp_write_xmit`). If not, the host drops them.
+    /// True if this connection keeps its segments while the interface's queue is full, as Linux does
+    /// since it has small queues (a packet that the queueing discipline refuses stays the next one to
+    /// send: `tcp_write_xmit`). If false, the host drops them.
     #[must_use]
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub const fn is_held_back(&self) -> bool {

@@ -17,8 +17,8 @@ pub trait Outlet {
     /// copied once more.
     fn send(&mut self, segment: Segment) -> Option<Time>;
 
-    /// Whether the host's own queue takes another segment now. Only connections with a small queue
-    /// ask: they hold data back where others lose it.
+    /// True if the interface's queue has room for another segment now. Only connections with a small
+    /// queue call this: while there is no room, they hold data back; others lose it.
     fn has_room(&mut self) -> bool {
         true
     }

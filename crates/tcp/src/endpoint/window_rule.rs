@@ -16,7 +16,7 @@ const SCALE_BITS: u32 = 8;
 const SK_BUFF_BYTES: u64 = 256;
 /// `struct skb_shared_info`, behind the data.
 const SHARED_INFO_BYTES: u64 = 320;
-/// Room in front of the frame (`NET_SKB_PAD`).
+/// The kernel reserves these bytes before the frame's data (`NET_SKB_PAD`).
 const HEADROOM_BYTES: u64 = 64;
 /// The part for headers of a packet whose data is in pages (`SKB_SMALL_HEAD_CACHE_SIZE`).
 const SMALL_HEAD_BYTES: u64 = 576;

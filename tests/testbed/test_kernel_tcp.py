@@ -151,19 +151,12 @@ def test_a_congestion_control_that_is_not_here_is_missed_by_name(name: str) -> N
     assert missing_control(changed(congestion_control="cubic-hystart"), MODERN) is None
 
 
-def test_bbr_is_the_kernel_s_where_the_kernel_has_it() -> None:
-    having = replace(MODERN, congestion_controls=MODERN.congestion_controls | {"bbr"})
-    tcp = changed(congestion_control="bbr")
+@pytest.mark.parametrize("name", ["bbr", "vegas"])
+def test_a_congestion_control_is_the_kernel_s_where_the_kernel_has_it(name: str) -> None:
+    having = replace(MODERN, congestion_controls=MODERN.congestion_controls | {name})
+    tcp = changed(congestion_control=name)
     assert missing_control(tcp, having) is None
-    assert kernel_tcp(tcp, 1500, having).congestion_control == "bbr"
-    assert departures(tcp, having) == departures(LINUX_6, having)
-
-
-def test_a_congestion_control_that_only_this_kernel_has_keeps_its_name() -> None:
-    having = replace(MODERN, congestion_controls=MODERN.congestion_controls | {"vegas"})
-    tcp = changed(congestion_control="vegas")
-    assert missing_control(tcp, having) is None
-    assert kernel_tcp(tcp, 1500, having).congestion_control == "vegas"
+    assert kernel_tcp(tcp, 1500, having).congestion_control == name
     assert departures(tcp, having) == departures(LINUX_6, having)
 
 

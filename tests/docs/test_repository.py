@@ -89,6 +89,11 @@ def test_no_tracked_file_is_over_a_mebibyte() -> None:
     assert [path for path in tracked_files() if path.stat().st_size > 2**20] == []
 
 
+def test_no_file_has_a_space_in_its_name() -> None:
+    """A command whose output became arguments by mistake leaves such files behind."""
+    assert [path for path in tracked_files() if " " in str(path.relative_to(ROOT))] == []
+
+
 def studies() -> list[Path]:
     """Every study file of the repository."""
     return [path for path in tracked_files() if path.name == "study.yaml"]

@@ -79,6 +79,14 @@ impl Endpoint {
         true
     }
 
+    /// Whether the segment that is sent now is the last one of a packet of several segments, which
+    /// carries PSH so that the receiver acknowledges it at once (`__tcp_transmit_skb` of Linux since
+    /// 5.4).
+    #[inline]
+    pub(super) const fn ends_pushed_burst(&self) -> bool {
+        self.burst_pushes && self.burst_left == 0
+    }
+
     /// Whether there are restrictions on new data in addition to the windows.
     pub(crate) fn has_gate(&self) -> bool {
         self.gate != Gate::Open
@@ -160,6 +168,9 @@ impl Endpoint {
     #[inline]
     fn begin_burst(&mut self, bytes: u64) {
         self.burst_left = self.burst_segments(bytes).saturating_sub(1);
+        self.burst_pushes = self.burst_left > 0
+            && self.config.ack_pushed
+            && self.config.offload_rule == OffloadRule::Autosizing;
     }
 
     /// Size of a burst in bytes by the pacing rate, larger on a path with a short round-trip time

@@ -290,7 +290,11 @@ impl Endpoint {
             self.send_fresh(&fresh);
             fresh
         };
-        Some(self.build_new_data(now, &fresh))
+        let mut segment = self.build_new_data(now, &fresh);
+        if self.ends_pushed_burst() {
+            segment.flags = segment.flags | Flags::PSH;
+        }
+        Some(segment)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

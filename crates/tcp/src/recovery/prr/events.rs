@@ -335,6 +335,7 @@ fn send_probe(end: &mut Endpoint, now: Time) {
     end.recovery.new_data_at_once = sends_new;
     // New data sent as a probe is a separate burst.
     end.burst_left = u32::from(sends_new);
+    end.burst_pushes = false;
     end.counters.loss_probes += 1;
     phases::restart_retransmission(end, now);
 }

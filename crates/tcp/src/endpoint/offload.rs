@@ -79,9 +79,8 @@ impl Endpoint {
         true
     }
 
-    /// Whether the segment that is sent now is the last one of a packet of several segments, which
-    /// carries PSH so that the receiver acknowledges it at once (`__tcp_transmit_skb` of Linux since
-    /// 5.4).
+    /// Whether the new segment is the last one of a packet of several segments. It carries PSH, so
+    /// that the receiver acknowledges it without delay (`__tcp_transmit_skb` of Linux since 5.4).
     #[inline]
     pub(super) const fn ends_pushed_burst(&self) -> bool {
         self.burst_pushes && self.burst_left == 0
@@ -170,7 +169,8 @@ impl Endpoint {
         self.burst_left = self.burst_segments(bytes).saturating_sub(1);
         self.burst_pushes = self.burst_left > 0
             && self.config.ack_pushed
-            && self.config.offload_rule == OffloadRule::Autosizing;
+            && self.config.offload_rule == OffloadRule::Autosizing
+            && !self.packet.is_in_use;
     }
 
     /// Size of a burst in bytes by the pacing rate, larger on a path with a short round-trip time

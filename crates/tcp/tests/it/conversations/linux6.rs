@@ -4,7 +4,7 @@
 //! Segments have 1000 bytes, a round trip takes 20 ms, the timeout is 200 ms, and the application
 //! writes at 100 ms.
 
-use netstudy_tcp::{Config, OffloadRule, Recovery, Segment};
+use netstudy_tcp::{Config, Flags, OffloadRule, Recovery, Segment};
 use netstudy_units::Duration;
 
 use super::lab::solo::{Solo, ack, sack};
@@ -397,6 +397,24 @@ fn on_a_long_path_nothing_waits() {
     // A window of 12 a round trip is paced at 24 in 20 ms: bursts of two segments, the least. The last
     // one left more than a millisecond ago.
     assert_eq!(bursts(RTT), [2, 4]);
+}
+
+/// Which of the six segments of a window carry PSH; more data is written than the window takes.
+fn pushed(offload_bytes: u32) -> Vec<bool> {
+    let mut solo = sender_with(6, true, false, |c| {
+        c.ack_pushed = true;
+        c.offload_bytes = offload_bytes;
+        c.offload_rule = OffloadRule::Autosizing;
+    });
+    let said = solo.writes(START, 100_000);
+    said.iter().map(|segment| segment.flags.contains(Flags::PSH)).collect()
+}
+
+#[test]
+fn the_end_of_each_packet_of_several_segments_is_pushed() {
+    // `__tcp_transmit_skb`: packets of two segments, the least of `tcp_tso_autosize`.
+    assert_eq!(pushed(65_536), [false, true, false, true, false, true]);
+    assert_eq!(pushed(0), [false; 6]);
 }
 
 /// The window behind each of some acknowledgments that follow a loss, 1.2 ms apart.

@@ -214,7 +214,8 @@ fn fq_codel_lets_a_probe_pass_and_shares_the_link() {
     let received = &lab::connections(&record).bytes_received;
     let (least, most) = (received.iter().min(), received.iter().max());
     let [least, most] = [least, most].map(|bytes| *bytes.expect("four flows") as f64);
-    assert!(least / most > 0.95, "{received:?}");
+    // A flow whose window CoDel has cut leaves a part of its turn to the others until it has regrown.
+    assert!(least / most > 0.9, "{received:?}");
     let mut fifo = dumbbell(None);
     probe(&mut fifo);
     let fifo = make_ok(&fifo);

@@ -53,6 +53,30 @@ BAD_STUDIES = {
 }
 
 
+def test_validate_plans_the_variants_too(here: Path, netstudy: Netstudy) -> None:
+    Path("study.yaml").write_text("""\
+study: watched
+question: Does it fill the link?
+factors: {rate: [100 Mbit/s, 1 Gbit/s]}
+topology:
+  hosts:
+    client: {profile: host-1g}
+    server: {profile: host-1g}
+    monitor: {profile: host-1g, unused: true}
+  switch: {profile: generic-shallow}
+  link: {rate: "${rate}"}
+workload: {transfer: {}}
+procedure: {measure: 1 s}
+replicates: 1
+testbeds:
+  hosts: {set: {topology.hosts.monitor.unused: false}}
+""")
+    done = netstudy("validate", "study.yaml")
+    assert done.code == 2
+    assert "topology.hosts.monitor: no traffic uses this host" in done.err
+    assert done.err.endswith("(in the variant for hosts)\n")
+
+
 @pytest.mark.parametrize("verb", ["validate", "plan", "run"])
 @pytest.mark.parametrize(("text", "message"), BAD_STUDIES.values(), ids=BAD_STUDIES.keys())
 def test_a_study_that_is_wrong_is_refused_with_the_place(

@@ -4,7 +4,7 @@ place."""
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,9 @@ from netstudy.cli._prepare import Asked, prepare
 from netstudy.cli._programs import command_text
 from netstudy.cli._terminal import print_json, say, show
 from netstudy.errors import StudyError
+
+if TYPE_CHECKING:
+    from netstudy.study import Study
 
 NAME = "validate"
 EPILOG = "Example: netstudy validate studies/incast studies/trade"
@@ -71,11 +74,25 @@ def _of_study(path: Path) -> dict[str, list[Any]]:
     from netstudy.study import programs_of_forms
 
     prepared = prepare(Asked(path))
+    _check_variants(path, prepared.written)
     return {
         "starts": programs_of_forms(prepared.written),
         "notes": [*prepared.unsupported(), *prepared.missing_controls()],
         "warnings": list(foreseen_warnings(prepared)),
     }
+
+
+def _check_variants(path: Path, study: Study) -> None:
+    """Plans the study in each of its variants. Raises StudyError for the first that is wrong."""
+    from netstudy.study.vocabulary import HOSTS
+
+    for name in study.testbeds:
+        # Hosts need an inventory, but the plan does not depend on it.
+        testbed = None if name == HOSTS else name
+        try:
+            prepare(Asked(path, testbed=testbed, variant=name))
+        except StudyError as error:
+            raise StudyError(f"{error} (in the variant for {name})") from error
 
 
 def _tell(outcome: dict[str, Any]) -> None:

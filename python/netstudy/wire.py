@@ -483,8 +483,8 @@ class IndependentLoss(Wire):
     """Each frame is lost with the same probability."""
 
     kind: Literal["independent"] = "independent"
-    share_ppm: int = Field(ge=0, le=1_000_000)
-    """Millionths of the frames that are lost."""
+    share_ppm: int = Field(ge=0, le=999_999)
+    """Millionths of the frames that are lost. Over a link that loses all, nothing ends."""
 
 
 class GilbertElliottLoss(Wire):

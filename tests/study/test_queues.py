@@ -72,7 +72,7 @@ def test_a_factor_chooses_among_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
-        ("queue: fq_codel", '"fq_codel" is no queue: shaped, loop, fifo'),
+        ("queue: fq_codel", '"fq_codel" is no queue; did you mean "fq-codel"?'),
         ("queue: red", "red needs limit, min, max and burst: write a map"),
         ("queue: priority", "priority needs bands: write a map"),
         ("queue: {discipline: shaper, rate: 1 Mbit/s}", "shaper needs burst"),
@@ -86,7 +86,7 @@ def test_a_factor_chooses_among_names(tmp_path: Path) -> None:
         ("queue: {discipline: sfq}", "discipline: must be one of fifo, red, codel"),
         ("queue: {discipline: codel, quantum: 300 B}", "quantum: unknown key"),
         ("loss: {gilbert-elliott: {to_bad: 1 %}}", "to_good: the key is missing"),
-        ("loss: 101 %", "loss: must be at most 100 %"),
+        ("loss: 100 %", "loss: must be at most 99.9999 %"),
         ("reorder: true", "reorder: frames overtake others only if delays are random"),
     ],
 )

@@ -69,7 +69,7 @@ class Queues:
         if name not in _MODELS:
             known = [*self._named, *_MODELS]
             hint = did_you_mean(name, known)
-            self._refuse(at, f'"{name}" is no queue: {listed(known)}{hint}')
+            self._refuse(at, f'"{name}" is no queue{hint}')
         if needed := _needed(name):
             self._refuse(
                 at, f"{name} needs {listed(needed)}: write a map, {{discipline: {name}, …}}"

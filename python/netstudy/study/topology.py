@@ -41,6 +41,8 @@ PortRate = Annotated[int | Ref, Typed(knobs(wire.Port)["rate"].scalar)]
 """bit/s."""
 FrameShare = Annotated[int | Ref, Typed(knobs(wire.LinkPath)["duplicate"].scalar)]
 """Millionths."""
+LostShare = Annotated[int | Ref, Typed(knobs(wire.IndependentLoss)["share"].scalar)]
+"""Millionths."""
 
 LinkKind = Annotated[str | Ref, Typed(Choice(("ethernet", "hipersocket"), "a kind of link"))]
 Stack = Annotated[wire.Stack | Ref, Typed(Choice(get_args(wire.Stack), "a kind of network stack"))]
@@ -217,7 +219,7 @@ def _kind_of_loss(value: object) -> str:
 
 
 OneWayLoss = Annotated[
-    Annotated[FrameShare, Tag("=independent")] | Annotated[Bursts, Tag("=bursts")],
+    Annotated[LostShare, Tag("=independent")] | Annotated[Bursts, Tag("=bursts")],
     Discriminator(_kind_of_loss),
 ]
 """A share of frames, each lost independently, or a model of bursts."""

@@ -129,6 +129,8 @@ pub struct Endpoint {
     pub(crate) dup_acks: u32,
     /// Number of segments that the current burst may still send.
     pub(crate) burst_left: u32,
+    /// Where the current burst or packet begins.
+    pub(crate) burst_start: u64,
     pub(crate) packet: Packet,
     /// Maximum number of segments in flight since the window was last fully used.
     pub(crate) window_used: u32,
@@ -207,6 +209,7 @@ impl Endpoint {
             recovery_point: 0,
             dup_acks: 0,
             burst_left: 0,
+            burst_start: 0,
             packet: Packet::default(),
             window_used: 0,
             window_judged_at: Time::ZERO,

@@ -159,7 +159,14 @@ impl Endpoint {
 
     #[inline]
     fn begin_burst(&mut self, bytes: u64) {
+        self.burst_start = self.snd_nxt;
         self.burst_left = self.burst_segments(bytes).saturating_sub(1);
+    }
+
+    /// Whether new data sent at `now` from the offset `start` on is part of the packet that the data
+    /// before it belongs to. A packet leaves at once: what is sent later is another one.
+    pub(super) fn continues_packet(&self, now: Time, start: u64) -> bool {
+        self.has_gate() && start > self.burst_start && self.last_sent_at == now
     }
 
     /// Size of a burst in bytes by the pacing rate, larger on a path with a short round-trip time

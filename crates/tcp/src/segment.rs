@@ -4,7 +4,7 @@ use netstudy_units::headers;
 
 use crate::Range;
 
-/// The control bits of a segment (RFC 9293, 3.1) that this TCP uses.
+/// The control bits of a segment (RFC 9293, 3.1) that this TCP uses, and a mark for the host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Flags(u8);
 
@@ -23,6 +23,10 @@ impl Flags {
     pub const CWR: Self = Self(32);
     /// End of the application's write.
     pub const PSH: Self = Self(64);
+    /// Not on the wire: the segment continues a packet of segmentation offload. Only segments of an
+    /// endpoint with [`Config::marks_packets`](crate::Config::marks_packets) have it. Its host takes it
+    /// off before they leave.
+    pub const CONTINUES: Self = Self(128);
 
     /// Whether all bits of `other` are set.
     #[must_use]
@@ -31,11 +35,18 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
-    /// The flags that change the connection's state: all but ECE, CWR and PSH.
+    /// The flags that change the connection's state: all but ECE, CWR, PSH and CONTINUES.
     #[must_use]
     #[inline]
     pub const fn of_state(self) -> Self {
-        Self(self.0 & !(Self::ECE.0 | Self::CWR.0 | Self::PSH.0))
+        Self(self.0 & !(Self::ECE.0 | Self::CWR.0 | Self::PSH.0 | Self::CONTINUES.0))
+    }
+
+    /// These flags without those of `other`.
+    #[must_use]
+    #[inline]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
     }
 
     /// Whether any bit of `other` is set.

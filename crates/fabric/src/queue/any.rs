@@ -57,9 +57,24 @@ impl QueueConfig {
             Self::Pie(config) => config.check(),
             Self::Priority(config) => config.check(),
             Self::Drr(config) => config.check(),
+            Self::Policer(config) if config.offload_as_one => {
+                Err("offload_as_one: a policer counts each frame; only a shaper has it".into())
+            }
             Self::Shaper(config) | Self::Policer(config) => config.check(),
             Self::VaryingRate(config) => config.check(),
         }
+    }
+
+    /// True if the discipline, or one under it, charges a packet of segmentation offload as one
+    /// frame ([`BucketConfig::offload_as_one`]).
+    #[must_use]
+    pub fn counts_offload_as_one(&self) -> bool {
+        let (own, over) = match self {
+            Self::Shaper(config) | Self::Policer(config) => (config.offload_as_one, &config.over),
+            Self::VaryingRate(config) => (false, &config.over),
+            _ => return false,
+        };
+        own || over.as_ref().is_some_and(|over| over.counts_offload_as_one())
     }
 }
 
@@ -75,6 +90,13 @@ pub fn check_at_switch(
     marks: bool,
 ) -> Result<(), String> {
     queue.check()?;
+    if queue.counts_offload_as_one() {
+        return Err(
+            "offload_as_one: frames reach a switch one by one; only the interface of a host \
+                    gets packets of several"
+                .into(),
+        );
+    }
     if !matches!(buffer, BufferConfig::OutputQueued(_)) {
         return Err("only ports of a switch with an output-queued buffer can have one".into());
     }

@@ -19,6 +19,14 @@ pub struct BucketConfig {
     /// includes its Ethernet header and check sequence.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub overhead_bytes: i32,
+    /// Only the first frame of a packet of segmentation offload is charged; its other frames pass at
+    /// no cost, each in its turn. Only a shaper at a host can do this.
+    ///
+    /// This is what `htb` of Linux 2.6 makes of a packet that is longer than its rate table: it
+    /// charges the last entry of the table, which is about one frame (`L2T` in
+    /// `net/sched/sch_htb.c`, "giants"). Here the charge is that of the first frame itself.
+    #[serde(default, skip_serializing_if = "core::ops::Not::not")]
+    pub offload_as_one: bool,
     /// The discipline of the frames that wait; none: a FIFO that only the buffer limits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<Box<QueueConfig>>,
@@ -104,7 +112,13 @@ mod tests {
     use super::*;
 
     fn bucket(rate_bps: u64, burst_bytes: u64, overhead_bytes: i32) -> Bucket {
-        Bucket::new(&BucketConfig { rate_bps, burst_bytes, overhead_bytes, over: None })
+        Bucket::new(&BucketConfig {
+            rate_bps,
+            burst_bytes,
+            overhead_bytes,
+            offload_as_one: false,
+            over: None,
+        })
     }
 
     #[test]

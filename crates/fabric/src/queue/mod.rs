@@ -59,6 +59,12 @@ pub trait Queued: Mark + Copy + Default {
 
     /// The frame's differentiated services code point (RFC 2474, 3), 0 to 63.
     fn dscp(&self) -> u8;
+
+    /// True if the frame continues a packet of segmentation offload, whose first frame was put in
+    /// before it. Always false on a wire: only the host that sends the packet knows it.
+    fn continues_packet(&self) -> bool {
+        false
+    }
 }
 
 /// A frame in a queue.

@@ -10,9 +10,14 @@ use crate::{Chance, Link};
 ///
 /// The frame that waits for tokens has been taken out of the discipline below, as in `sch_tbf.c` of
 /// Linux (`qdisc_peek_dequeued`).
+///
+/// With [`BucketConfig::offload_as_one`], a frame that continues a packet passes at no cost. The
+/// discipline below still drops and orders single frames, while Linux drops a packet as a whole: if
+/// the first frame was dropped, the others pass uncharged.
 #[derive(Clone, Debug)]
 pub struct Shaper<F> {
     bucket: Bucket,
+    offload_as_one: bool,
     over: Box<AnyQueue<F>>,
     /// The frame that leaves next.
     first: Option<Item<F>>,
@@ -23,7 +28,13 @@ impl<F: Queued> Shaper<F> {
     #[must_use]
     pub fn new(config: &BucketConfig, link: &Link) -> Self {
         let over = Box::new(AnyQueue::over(config.over.as_deref(), link));
-        Self { bucket: Bucket::new(config), over, first: None }
+        let offload_as_one = config.offload_as_one;
+        Self { bucket: Bucket::new(config), offload_as_one, over, first: None }
+    }
+
+    /// Whether a frame passes without tokens.
+    fn is_free(&self, item: &Item<F>) -> bool {
+        self.offload_as_one && item.frame.continues_packet()
     }
 }
 
@@ -47,7 +58,7 @@ impl<F: Queued> Discipline<F> for Shaper<F> {
             self.first = self.over.dequeue(now, chance, fates);
         }
         let first = self.first?;
-        if !self.bucket.take(now, first.bytes) {
+        if !self.is_free(&first) && !self.bucket.take(now, first.bytes) {
             return None;
         }
         self.first = None;
@@ -55,7 +66,11 @@ impl<F: Queued> Discipline<F> for Shaper<F> {
     }
 
     fn next(&self) -> Time {
-        self.first.map_or_else(|| self.over.next(), |first| self.bucket.ready_at(first.bytes))
+        match &self.first {
+            Some(first) if self.is_free(first) => Time::ZERO,
+            Some(first) => self.bucket.ready_at(first.bytes),
+            None => self.over.next(),
+        }
     }
 
     fn backlog(&self) -> Backlog {

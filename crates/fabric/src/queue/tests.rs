@@ -15,6 +15,7 @@ pub(super) struct Probe {
     pub(super) dscp: u8,
     pub(super) is_capable: bool,
     pub(super) marked: bool,
+    pub(super) continues: bool,
 }
 
 impl Mark for Probe {
@@ -31,6 +32,10 @@ impl Queued for Probe {
 
     fn dscp(&self) -> u8 {
         self.dscp
+    }
+
+    fn continues_packet(&self) -> bool {
+        self.continues
     }
 }
 
@@ -258,7 +263,13 @@ proptest! {
 
 fn bucket(over: Option<QueueConfig>) -> BucketConfig {
     let over = over.map(alloc::boxed::Box::new);
-    BucketConfig { rate_bps: 8_000_000, burst_bytes: 3000, overhead_bytes: 0, over }
+    BucketConfig {
+        rate_bps: 8_000_000,
+        burst_bytes: 3000,
+        overhead_bytes: 0,
+        offload_as_one: false,
+        over,
+    }
 }
 
 #[test]
@@ -281,6 +292,106 @@ fn a_shaper_holds_frames_back_until_there_are_tokens() {
     assert_eq!(bench.queue.backlog(), Backlog { bytes: 1000, frames: 1 });
     assert!(bench.take(ms(2.0)).is_some());
     assert_eq!((bench.queue.next(), bench.sent), (Time::NEVER, vec![0, 1, 2, 3, 4]));
+}
+
+fn counting_packets(over: Option<QueueConfig>) -> Bench<Shaper<Probe>> {
+    let config = BucketConfig { offload_as_one: true, ..bucket(over) };
+    Bench::new(Shaper::new(&config, &link()))
+}
+
+/// Puts in a packet of `frames` frames, numbered from `first` on.
+fn put_packet(bench: &mut Bench<Shaper<Probe>>, now: Time, first: u32, frames: u32, flow: u32) {
+    for number in first..first + frames {
+        let continues = number > first;
+        bench.put(now, BYTES, Probe { number, flow, continues, ..Probe::default() });
+    }
+}
+
+/// Takes out all frames that may leave at `now`, and returns how many.
+fn take_all(bench: &mut Bench<Shaper<Probe>>, now: Time) -> usize {
+    core::iter::from_fn(|| bench.take(now)).count()
+}
+
+#[test]
+fn a_shaper_that_counts_offloaded_packets_as_one_charges_their_first_frames() {
+    let mut bench = counting_packets(None);
+    for packet in 0..5 {
+        put_packet(&mut bench, Time::ZERO, 10 * packet, 7, 0);
+    }
+    // The burst of 3000 bytes pays for the first frames of three packets. That of the next one waits
+    // for 1000 bytes, which come in 1 ms at 8 Mbit/s, and lets the six behind it pass.
+    assert_eq!(take_all(&mut bench, Time::ZERO), 21);
+    assert_eq!(bench.queue.next(), ms(1.0));
+    assert_eq!(take_all(&mut bench, ms(0.999_999)), 0);
+    assert_eq!(take_all(&mut bench, ms(1.0)), 7);
+    assert_eq!(bench.queue.next(), ms(2.0), "not a byte is left");
+    assert_eq!(take_all(&mut bench, ms(2.0)), 7);
+    assert_eq!(bench.queue.next(), Time::NEVER);
+}
+
+#[test]
+fn a_shaper_that_counts_frames_charges_all_frames_of_a_packet() {
+    let mut bench = Bench::new(Shaper::new(&bucket(None), &link()));
+    put_packet(&mut bench, Time::ZERO, 0, 7, 0);
+    assert_eq!(take_all(&mut bench, Time::ZERO), 3);
+    assert_eq!(bench.queue.next(), ms(1.0));
+}
+
+#[test]
+fn frames_that_continue_a_packet_are_free_in_whatever_order_they_come() {
+    let flows = r#"{"kind": "fq-codel", "limit_packets": 100, "flows": 64, "target_ns": 5000000,
+        "interval_ns": 100000000, "quantum_bytes": 1000, "ecn": false}"#;
+    let flows = serde_json::from_str(flows).expect("it is a discipline");
+    let mut bench = counting_packets(Some(flows));
+    // Two flows in turn, a frame each: 0, 10, 1, 11, …
+    put_packet(&mut bench, Time::ZERO, 0, 4, 0);
+    put_packet(&mut bench, Time::ZERO, 10, 4, 1);
+    // The first frames of both cost 2000 bytes. A third one has the last 1000 bytes, a fourth none.
+    put_packet(&mut bench, Time::ZERO, 20, 1, 0);
+    put_packet(&mut bench, Time::ZERO, 30, 1, 1);
+    assert_eq!(take_all(&mut bench, Time::ZERO), 9);
+    assert_eq!(bench.sent, [0, 10, 1, 11, 2, 12, 3, 13, 20]);
+    assert_eq!(bench.queue.next(), ms(1.0));
+}
+
+#[test]
+fn the_rest_of_a_packet_whose_first_frame_was_dropped_is_free() {
+    let mut bench = counting_packets(None);
+    // 3001 bytes exceed the bucket.
+    bench.put(Time::ZERO, 3001, Probe { number: 0, ..Probe::default() });
+    bench.put(Time::ZERO, BYTES, Probe { number: 1, continues: true, ..Probe::default() });
+    bench.put(Time::ZERO, 3001, Probe { number: 2, continues: true, ..Probe::default() });
+    assert_eq!(bench.dropped(), [0, 2], "a frame larger than the bucket never passes");
+    assert_eq!(take_all(&mut bench, Time::ZERO), 1);
+    // The bucket is still full.
+    put_packet(&mut bench, Time::ZERO, 10, 1, 0);
+    bench.put_plain(Time::ZERO, 11..14);
+    assert_eq!(take_all(&mut bench, Time::ZERO), 3);
+}
+
+#[test]
+fn only_shapers_of_hosts_count_offloaded_packets_as_one() {
+    let config =
+        |text: &str| -> QueueConfig { serde_json::from_str(text).expect("it is a discipline") };
+    let shaper = r#"{"kind": "shaper", "rate_bps": 75000, "burst_bytes": 3000,
+        "offload_as_one": true}"#;
+    let policer = shaper.replace("shaper", "policer");
+    let frames = shaper.replace("true", "false");
+    let over = |inner: &str| frames.replace('}', &alloc::format!(r#", "over": {inner}}}"#));
+    assert_eq!(config(shaper).check(), Ok(()));
+    assert_eq!(
+        config(&over(&policer)).check().unwrap_err(),
+        "offload_as_one: a policer counts each frame; only a shaper has it"
+    );
+    let buffer = crate::BufferConfig::OutputQueued(crate::switch::OutputQueuedConfig {
+        port_buffer_bytes: 100_000,
+    });
+    let at_switch = |text: &str| check_at_switch(&config(text), &buffer, false);
+    assert_eq!(at_switch(&frames), Ok(()));
+    for text in [shaper, &over(shaper), &over(&over(shaper))] {
+        let refusal = at_switch(text).unwrap_err();
+        assert!(refusal.starts_with("offload_as_one: frames reach a switch one by one"), "{text}");
+    }
 }
 
 #[test]

@@ -271,6 +271,7 @@ fn disciplines() -> impl Strategy<Value = QueueConfig> {
         rate_bps: 3_000_000_000,
         burst_bytes: 20_000,
         overhead_bytes: 24,
+        offload_as_one: false,
         over: Some(Box::new(over)),
     };
     let fifo = FifoConfig { limit_bytes: Some(30_000), limit_packets: None };

@@ -286,7 +286,17 @@ impl Wiring {
         let receive_buffer_bytes =
             window_rule.window_bytes(tcp.receive_buffer_bytes, mtu_bytes, payload_bytes);
         let clock_phase = clock.uniform_span(tcp.clock_tick);
-        Config { clock_phase, mtu_bytes, congestion, receive_buffer_bytes, ..*tcp }
+        let marks_packets = self.counts_offload_as_one(connection);
+        Config { clock_phase, mtu_bytes, congestion, marks_packets, receive_buffer_bytes, ..*tcp }
+    }
+
+    /// Whether an interface at one of the ends of a connection charges a packet of segmentation
+    /// offload as one frame.
+    fn counts_offload_as_one(&self, connection: usize) -> bool {
+        let Route::Wire { from, to, .. } = self.routes[connection] else { return false };
+        let mut queues =
+            [from, to].into_iter().filter_map(|end| self.interfaces[end].queue.as_ref());
+        queues.any(records::Queue::counts_offload_as_one)
     }
 
     /// Size of a member's TCP send buffer, in bytes.
@@ -936,8 +946,8 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
         // The seed differs between the ends of connections, so [`Wiring::tcp`] draws it.
         records::CongestionControl::Bbr => Congestion::Bbr(Bbr::new(0)),
     };
-    // The MTU and the phase of the clock differ between connections and hosts, so [`Wiring::tcp`]
-    // fills them in.
+    // The MTU, the phase of the clock and the marks of packets differ between connections and hosts,
+    // so [`Wiring::tcp`] fills them in.
     Config {
         mtu_bytes: 0,
         congestion,
@@ -954,6 +964,7 @@ fn tcp_config(tcp: &records::Tcp) -> Config {
             records::OffloadRule::Autosizing => OffloadRule::Autosizing,
         },
         offload_request_bytes: tcp.offload_request_bytes,
+        marks_packets: false,
         limit_output_bytes: tcp.limit_output_bytes,
         sack: tcp.sack,
         timestamps: tcp.timestamps,

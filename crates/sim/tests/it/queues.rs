@@ -228,6 +228,7 @@ fn a_shaper_sends_at_its_rate_and_its_queue_is_where_it_stands() {
         rate_bps: 16_000_000,
         burst_bytes: 3_000,
         overhead_bytes: 20,
+        offload_as_one: false,
         over: Some(Box::new(over)),
     };
     let record = make_ok(&dumbbell(Some(Queue::Shaper(shaper(Queue::CoDel(codel()))))));
@@ -239,10 +240,52 @@ fn a_shaper_sends_at_its_rate_and_its_queue_is_where_it_stands() {
     assert!(mean_ns(queue) < 10_000_000, "{}", mean_ns(queue));
 }
 
+/// Goodput with this queue at the interfaces of both servers, in bit/s.
+fn goodput_from_servers_bps(queue: &Queue) -> u64 {
+    let mut run = dumbbell(None);
+    for link in &mut run.network.links[2..4] {
+        let server = if link.a.node.starts_with("server") { &mut link.a } else { &mut link.b };
+        server.queue = Some(queue.clone());
+    }
+    goodput_bps(&make_ok(&run))
+}
+
+#[test]
+fn a_shaper_of_a_host_that_counts_packets_as_one_lets_two_frames_pass_for_one() {
+    let bucket = |offload_as_one| BucketConfig {
+        rate_bps: 1_000_000,
+        burst_bytes: 3_000,
+        overhead_bytes: 0,
+        offload_as_one,
+        over: None,
+    };
+    let under = |shaper| {
+        let over = Some(Box::new(Queue::Shaper(shaper)));
+        // It drops nothing.
+        let (rate_bps, burst_bytes) = (1_000_000_000, 1_000_000);
+        Queue::Policer(BucketConfig { rate_bps, burst_bytes, over, ..bucket(false) })
+    };
+    // A round trip of 40 ms and 2 Mbit/s leave only the smallest packet of Linux 6: two segments.
+    let single = 2 * 1_000_000 * 1448 / 1518;
+    for (queue, expected) in [
+        (Queue::Shaper(bucket(false)), single),
+        (Queue::Shaper(bucket(true)), 2 * single),
+        (under(bucket(true)), 2 * single),
+    ] {
+        let passed = goodput_from_servers_bps(&queue);
+        assert!(passed.abs_diff(expected) < expected / 100, "{passed} of {expected}: {queue:?}");
+    }
+}
+
 #[test]
 fn a_policer_lets_tcp_have_a_part_of_its_rate() {
-    let policer =
-        BucketConfig { rate_bps: 16_000_000, burst_bytes: 30_000, overhead_bytes: 20, over: None };
+    let policer = BucketConfig {
+        rate_bps: 16_000_000,
+        burst_bytes: 30_000,
+        overhead_bytes: 20,
+        offload_as_one: false,
+        over: None,
+    };
     let record = make_ok(&dumbbell(Some(Queue::Policer(policer))));
     let queue = only(&record);
     assert_whole(queue);

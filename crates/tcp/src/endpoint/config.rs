@@ -38,6 +38,9 @@ pub struct Config {
     /// segments. Zero: one request for the whole packet. Other values than zero need
     /// [`Recovery::Fack`], which counts packets.
     pub offload_request_bytes: u32,
+    /// New data that continues a packet of segmentation offload has the flag
+    /// [`Flags::CONTINUES`](crate::Flags::CONTINUES). A retransmission is a packet of its own.
+    pub marks_packets: bool,
     /// TCP small queues: limit on the memory that packets of this connection take in the sending
     /// host before the next packet is held back. The limit is the data of one millisecond at the
     /// pacing rate, at least two packets, and at most this value (`tcp_limit_output_bytes` of

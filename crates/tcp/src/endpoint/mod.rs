@@ -131,6 +131,8 @@ pub struct Endpoint {
     pub(crate) burst_left: u32,
     /// True if the current burst is one packet of several segments whose last one carries PSH.
     pub(crate) burst_pushes: bool,
+    /// Where the current burst or packet begins.
+    pub(crate) burst_start: u64,
     pub(crate) packet: Packet,
     /// Maximum number of segments in flight since the window was last fully used.
     pub(crate) window_used: u32,
@@ -210,6 +212,7 @@ impl Endpoint {
             dup_acks: 0,
             burst_left: 0,
             burst_pushes: false,
+            burst_start: 0,
             packet: Packet::default(),
             window_used: 0,
             window_judged_at: Time::ZERO,

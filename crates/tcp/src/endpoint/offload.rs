@@ -166,11 +166,18 @@ impl Endpoint {
 
     #[inline]
     fn begin_burst(&mut self, bytes: u64) {
+        self.burst_start = self.snd_nxt;
         self.burst_left = self.burst_segments(bytes).saturating_sub(1);
         self.burst_pushes = self.burst_left > 0
             && self.config.ack_pushed
             && self.config.offload_rule == OffloadRule::Autosizing
             && !self.packet.is_in_use;
+    }
+
+    /// Whether new data sent at `now` from the offset `start` on is part of the packet that the data
+    /// before it belongs to. A packet leaves at once: what is sent later is another one.
+    pub(super) fn continues_packet(&self, now: Time, start: u64) -> bool {
+        self.has_gate() && start > self.burst_start && self.last_sent_at == now
     }
 
     /// Size of a burst in bytes by the pacing rate, larger on a path with a short round-trip time

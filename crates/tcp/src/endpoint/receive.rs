@@ -187,6 +187,7 @@ pub(super) mod tests {
         offload_bytes: 0,
         offload_rule: OffloadRule::Deferral,
         offload_request_bytes: 0,
+        marks_packets: false,
         limit_output_bytes: 0,
         ecn: false,
         timestamps: true,

@@ -299,9 +299,13 @@ impl Endpoint {
 
     #[cfg_attr(not(debug_assertions), inline(always))]
     pub(crate) fn build_new_data(&mut self, now: Time, fresh: &SentSegment) -> Segment {
+        let continues = self.config.marks_packets && self.continues_packet(now, fresh.start);
         let mut segment = self.build_data(now, fresh);
         if self.ecn.on {
             self.make_capable(&mut segment);
+        }
+        if continues {
+            segment.flags = segment.flags | Flags::CONTINUES;
         }
         segment
     }

@@ -16,7 +16,7 @@ use alloc::string::String;
 
 use netstudy_units::Time;
 
-use crate::{Config, Endpoint, Outlet, Range, Segment, SentSegment, recovery};
+use crate::{Config, Endpoint, Flags, Outlet, Range, Segment, SentSegment, recovery};
 
 /// Size of a page; pages hold consecutive parts of the stream (`tcp_sendmsg`).
 const PAGE_BYTES: u32 = 4096;
@@ -189,6 +189,7 @@ impl Endpoint {
         let request = u64::from(self.config.offload_request_bytes);
         let request_end = if request == 0 { u64::MAX } else { page + request };
         self.packet.data = Range { start, end };
+        self.burst_start = start;
         self.packet.request_end = request_end;
         let fresh = SentSegment::fresh(start, len as u32, now);
         self.note_short(&fresh);
@@ -209,6 +210,9 @@ impl Endpoint {
         self.quick_acks.send_ack();
         (segment.seq, segment.len) = (next.start, next.len);
         self.mark_push(segment);
+        if self.config.marks_packets {
+            segment.flags = segment.flags | Flags::CONTINUES;
+        }
         true
     }
 

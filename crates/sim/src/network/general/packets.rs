@@ -3,7 +3,7 @@
 
 use netstudy_fabric::queue::Queued;
 use netstudy_fabric::stepped::Mark;
-use netstudy_tcp::{Ecn, Segment};
+use netstudy_tcp::{Ecn, Flags, Segment};
 
 use crate::end_index::EndIndex;
 
@@ -17,6 +17,8 @@ pub(super) struct Packet {
     ecn: Ecn,
     /// Differentiated services code point.
     dscp: u8,
+    /// It continues a packet of segmentation offload (see [`Flags::CONTINUES`]).
+    continues: bool,
 }
 
 impl Packet {
@@ -49,6 +51,11 @@ impl Queued for Packet {
     fn dscp(&self) -> u8 {
         self.dscp
     }
+
+    #[inline]
+    fn continues_packet(&self) -> bool {
+        self.continues
+    }
 }
 
 /// The segments of all packets in flight.
@@ -67,9 +74,12 @@ impl Packets {
         to: EndIndex,
         frame_bytes: u32,
         dscp: u8,
-        segment: Segment,
+        mut segment: Segment,
     ) -> Packet {
         let ecn = segment.ecn;
+        // The receiver must not see what is not on the wire.
+        let continues = segment.flags.contains(Flags::CONTINUES);
+        segment.flags = segment.flags.without(Flags::CONTINUES);
         let slot = if let Some(slot) = self.free.pop() {
             self.segments[slot as usize] = segment;
             slot
@@ -77,7 +87,7 @@ impl Packets {
             self.segments.push(segment);
             self.segments.len() as u32 - 1
         };
-        Packet { to, frame_bytes, slot, ecn, dscp }
+        Packet { to, frame_bytes, slot, ecn, dscp, continues }
     }
 
     /// Adds a copy of a packet.
@@ -119,5 +129,22 @@ impl Packets {
     /// Number of packets in flight.
     pub(super) const fn len(&self) -> usize {
         self.segments.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_of_a_packet_stays_with_the_sender() {
+        let mut packets = Packets::default();
+        let sent = Segment { flags: Flags::ACK | Flags::PSH, ..Segment::default() };
+        let marked = Segment { flags: sent.flags | Flags::CONTINUES, ..sent };
+        let [first, next] =
+            [sent, marked].map(|segment| packets.add(EndIndex::default(), 1518, 0, segment));
+        assert!(!first.continues_packet() && next.continues_packet());
+        let copy = packets.duplicate(&next);
+        assert_eq!([first, next, copy].map(|packet| packets.take(&packet)), [sent; 3]);
     }
 }

@@ -803,23 +803,31 @@ fn networks() -> impl Strategy<Value = Lab> {
     )
 }
 
-/// Such networks, in which some ports and interfaces have queue disciplines.
+/// Such networks, in which some ports and interfaces have queue disciplines. The shapers of hosts may
+/// count offloaded packets as one.
 fn queued_networks() -> impl Strategy<Value = Lab> {
     let queues = prop::collection::vec(prop::option::of(disciplines()), 24);
-    (networks(), queues).prop_map(|(mut lab, queues)| {
+    (networks(), queues, any::<bool>()).prop_map(|(mut lab, queues, as_one)| {
         let PlanNetwork { nodes, links, groups, .. } = &mut lab.run.network;
         groups[0].nic.honours_pause = false;
+        let is_host = |name: &str| {
+            nodes.iter().any(|node| node.name() == name && matches!(node, Node::Host(_)))
+        };
         let can_have = |name: &str| {
-            nodes.iter().any(|node| match node {
-                Node::Switch(switch) if switch.name == name => {
-                    matches!(switch.buffer, Buffer::OutputQueued(_)) && !switch.honours_pause
-                }
-                node => node.name() == name && matches!(node, Node::Host(_)),
-            })
+            is_host(name)
+                || nodes.iter().any(|node| match node {
+                    Node::Switch(switch) if switch.name == name => {
+                        matches!(switch.buffer, Buffer::OutputQueued(_)) && !switch.honours_pause
+                    }
+                    _ => false,
+                })
         };
         let ends = links.iter_mut().flat_map(|link| [&mut link.a, &mut link.b]);
         for (end, queue) in ends.zip(queues.into_iter().cycle()) {
             end.queue = queue.filter(|_| can_have(&end.node));
+            if let Some(Queue::Shaper(bucket)) = &mut end.queue {
+                bucket.offload_as_one = as_one && is_host(&end.node);
+            }
         }
         lab
     })
@@ -848,6 +856,7 @@ fn disciplines() -> impl Strategy<Value = Queue> {
         rate_bps: 800_000_000,
         burst_bytes: 3_000,
         overhead_bytes: 24,
+        offload_as_one: false,
         over: Some(Box::new(Queue::FqCoDel(fq_codel))),
     };
     let steps = [(30_000, 900_000_000), (20_000, 0), (40_000, 300_000_000)];

@@ -417,6 +417,56 @@ fn the_end_of_each_packet_of_several_segments_is_pushed() {
     assert_eq!(pushed(0), [false; 6]);
 }
 
+/// For each of some segments: whether it continues a packet.
+fn continues(said: &[Segment]) -> Vec<bool> {
+    said.iter().map(|segment| segment.flags.contains(Flags::CONTINUES)).collect()
+}
+
+/// A sender with a window of twelve segments that marks its packets.
+fn marking(round_trip: Duration, offload_bytes: u32) -> Solo {
+    let setup = linux6().both(|c| {
+        c.initial_window_segments = Some(12);
+        c.offload_bytes = offload_bytes;
+        c.offload_rule = OffloadRule::Autosizing;
+        c.marks_packets = true;
+    });
+    Solo::open_after(round_trip, setup.client_config())
+}
+
+#[test]
+fn segments_behind_the_first_of_a_burst_are_marked() {
+    // Bursts of two segments: see `on_a_long_path_nothing_waits`.
+    let mut solo = marking(RTT, 65_536);
+    assert_eq!(continues(&solo.writes(START, 100_000)), [false, true].repeat(6));
+    assert_eq!(continues(&solo.hears(START + RTT, &ack(1001))), [false, true]);
+    // One burst of the whole window: see `on_a_short_path_a_burst_waits_for_a_third_of_the_window`.
+    let mut solo = marking(us(400), 65_536);
+    assert_eq!(continues(&solo.writes(START, 100_000)), [vec![false], vec![true; 11]].concat());
+}
+
+#[test]
+fn without_offload_each_segment_is_a_packet() {
+    assert_eq!(continues(&marking(RTT, 0).writes(START, 100_000)), [false; 12]);
+}
+
+#[test]
+fn a_retransmission_is_a_packet_of_its_own() {
+    let mut solo = marking(us(400), 65_536);
+    solo.writes(START, 12_000);
+    let again = solo.hears(START + us(400), &sack(1, &[(3001, 12_001)]));
+    assert_eq!(again.iter().map(|segment| segment.seq).collect::<Vec<_>>(), [1, 1001, 2001]);
+    assert_eq!(continues(&again), [false; 3]);
+}
+
+#[test]
+fn a_probe_of_new_data_is_a_packet_of_its_own() {
+    let mut solo = marking(us(400), 65_536);
+    solo.writes(START, 100_000);
+    let (_, probe) = solo.waits();
+    assert_eq!(solo.end().counters().loss_probes, 1);
+    assert_eq!((probe[0].seq, continues(&probe)), (12_001, vec![false]));
+}
+
 /// The window behind each of some acknowledgments that follow a loss, 1.2 ms apart.
 fn regrown(tick: Duration, phase: Duration) -> Vec<u32> {
     let mut solo = sender_with(6, true, true, |c| {

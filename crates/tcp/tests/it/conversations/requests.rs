@@ -2,7 +2,7 @@
 
 use super::lab::solo::{Solo, ack, sack};
 use super::lab::{lab, ms};
-use netstudy_tcp::Segment;
+use netstudy_tcp::{Flags, Segment};
 
 fn sender_with(cwnd: u32) -> Solo {
     let setup = lab().both(|c| {
@@ -27,6 +27,27 @@ fn requests_make_more_frames_than_the_window_has_segments() {
     // Each packet leaves when a page completes its first segment, and its requests end with pages.
     let packets = [&[1000; 4][..], &[96, 1000, 1000, 1000, 904], &[192, 1000, 1000, 1000, 808]];
     assert_eq!(lens(&said), packets.concat());
+}
+
+#[test]
+fn frames_behind_the_first_of_a_packet_are_marked_whichever_way_they_are_sent() {
+    let setup = lab().both(|c| {
+        c.offload_bytes = 65_536;
+        c.offload_request_bytes = 4096;
+        c.initial_window_segments = Some(12);
+        c.marks_packets = true;
+    });
+    let polled = Solo::open(setup.client_config()).writes(ms(0), 100_000);
+    let at_once = Solo::open(setup.client_config()).writes_news(ms(0), 100_000);
+    assert_eq!(polled, at_once);
+    let starts: Vec<_> = polled
+        .iter()
+        .enumerate()
+        .filter(|(_, segment)| !segment.flags.contains(Flags::CONTINUES))
+        .map(|(index, _)| index)
+        .collect();
+    // Packets of 4, 5 and 5 frames: see `requests_make_more_frames_than_the_window_has_segments`.
+    assert_eq!((starts, polled.len()), (vec![0, 4, 9], 14));
 }
 
 #[test]

@@ -48,6 +48,7 @@ const TEMPLATE: Config = Config {
     offload_bytes: 0,
     offload_rule: OffloadRule::Deferral,
     offload_request_bytes: 0,
+    marks_packets: false,
     limit_output_bytes: 0,
     rto_rule: RtoRule::Rfc6298,
     mtu_bytes: 1040,

@@ -84,6 +84,15 @@ impl Solo {
         self.says(at)
     }
 
+    /// As [`Self::writes`], but hands over all new data in one call.
+    pub(crate) fn writes_news(&mut self, at: Duration, bytes: u64) -> Vec<Segment> {
+        let now = Time::ZERO + at;
+        self.end.write(now, bytes);
+        let mut said = Vec::new();
+        assert!(self.end.send_news(now, &mut said), "something else is due");
+        said
+    }
+
     /// Waits for the next timer. Returns its time and the segments sent then.
     pub(crate) fn waits(&mut self) -> (Duration, Vec<Segment>) {
         let at = self.end.next_timeout();

@@ -8,6 +8,7 @@ sequence (IEEE 802.3, 3.1.1).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,6 +114,16 @@ class _Counted:
             for edge in (MEASURE_START, MEASURE_END)
         }
         return lost[MEASURE_END] - lost[MEASURE_START]
+
+    @cached_property
+    def in_flight_at_edges(self) -> int:
+        """Segments of data that were in flight at both edges of the measuring phase."""
+        return sum(
+            agent.connection(number, edge).tcp.get("unacked_segments", 0)
+            for agent in self.senders
+            for number in range(len(agent.spec.rows))
+            for edge in (MEASURE_START, MEASURE_END)
+        )
 
     @cached_property
     def _on_path(self) -> set[tuple[str, str]]:
@@ -276,11 +287,12 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
     # After a timeout, TCP also resends segments that were only delayed.
     after_timeouts = timeouts + found.sent.get("slow_start_retransmissions", 0)
     retransmitted, dropped = found.sent["segments_retransmitted"], found.dropped + found.lost
-    tolerance = probes + doubles + after_timeouts
+    over_edges = _over_edges(found, dropped)
+    tolerance = probes + doubles + after_timeouts + over_edges
     explained = (
         f"{probes} tail loss probes, {doubles} segments reported as duplicates, "
         f"{after_timeouts} sent again by {timeouts} timeouts, which resend what was not lost as "
-        "well"
+        f"well, and up to {over_edges} lost before an edge of the phase and sent again after it"
     )
     if len(found.evidence.sending) > 1:
         explained += (
@@ -297,6 +309,15 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
         tolerance=tolerance,
         explained=explained,
     )
+
+
+def _over_edges(found: _Counted, lost: int) -> int:
+    """How many segments may be lost before an edge of the measuring phase and retransmitted after
+    it: those in flight at the edges, if they are lost like all others (mean and five standard
+    deviations of a Poisson law)."""
+    sent = found.sent.get("segments_sent", 0)
+    mean = lost / sent * found.in_flight_at_edges if sent else 0
+    return math.ceil(mean + 5 * math.sqrt(mean))
 
 
 def _flows(found: _Counted) -> Iterator[Reconciliation]:

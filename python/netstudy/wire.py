@@ -1885,8 +1885,8 @@ class RunRecord(Wire):
     """Clock -> its bounds, for each clock but that of the first client; absent if all nodes have
     the same clock. A clock whose times could not be compared is missing."""
     scaled_by: str | None = None
-    """Factor by which all link rates of the study were multiplied, such as `1/20`; None: they were
-    not changed."""
+    """Factor by which the rates of links and queues of the study were multiplied, such as `1/20`;
+    None: they were not changed."""
     measured: MeasuredRun | None = Field(default=None, exclude_if=lambda known: known is None)
     """The values of a run that was measured elsewhere; absent for all others."""
 

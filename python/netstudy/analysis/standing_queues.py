@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from netstudy import wire
 from netstudy.analysis.cells import CellRow
 from netstudy.plan.paths import direction_from
 
@@ -28,13 +29,17 @@ def standing_queue(cells: Sequence[CellRow]) -> StandingQueue | None:
     discipline, or no frame left one."""
     waited_ns: Counter[tuple[str, str]] = Counter()
     frames: Counter[tuple[str, str]] = Counter()
+    networks: dict[tuple[str, str], wire.Network] = {}
+    # Each from a run that counted at the port, since other cells may lack it: a group of one host
+    # has other names than a group of several.
     for cell in cells:
         for run in cell.runs:
             for one in run.record.samples.queue:
                 waited_ns[one.node, one.port] += one.sojourn_sum_ns
                 frames[one.node, one.port] += one.frames_sent
+                networks[one.node, one.port] = run.planned.network
     if not frames.total():
         return None
     place = max(waited_ns, key=lambda place: waited_ns[place])
-    near, far = direction_from(cells[0].planned[0].network, *place)
+    near, far = direction_from(networks[place], *place)
     return StandingQueue(near.node, far.node, waited_ns[place] / max(frames[place], 1) / _NS_PER_MS)

@@ -86,7 +86,11 @@ Variant = Annotated[
 ]
 Scale = Annotated[
     str | None,
-    typer.Option("--scale", metavar="FRACTION", help="Multiply all link rates, such as by 1/10."),
+    typer.Option(
+        "--scale",
+        metavar="FRACTION",
+        help="Multiply the rates of links and queues, such as by 1/10.",
+    ),
 ]
 Threads = Annotated[
     int | None,

@@ -128,7 +128,7 @@ class Graph:
 
     @property
     def _queues(self) -> Queues:
-        return Queues(self.topology.queues, self.folder, self.devices.refuse)
+        return Queues(self.topology.queues, self.folder, self.scale, self.devices.refuse)
 
     def network(self) -> wire.Network:
         """The whole graph."""

@@ -46,9 +46,10 @@ def make_plan(
     """Plan a study: its first round, and all runs that further rounds may add.
 
     `seed` defaults to the study's own, `only` (factor -> levels) to everything, `hardware` to the
-    library next to the study; `scale` multiplies all link rates; `traces`: the simulator traces the
-    first replicate of each treatment. `on_count` is called with the number of all runs before any
-    long work, and may raise an error. Raises StudyError with the place of a contradiction.
+    library next to the study; `scale` multiplies the rates of links and queues; `traces`: the
+    simulator traces the first replicate of each treatment. `on_count` is called with the number of
+    all runs before any long work, and may raise an error. Raises StudyError with the place of a
+    contradiction.
     """
     seed = study.seed if seed is None else seed
     found = case_treatments(study, only or {})

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Final, get_args
 
@@ -16,6 +18,7 @@ from netstudy.formats.measured import FormatError
 from netstudy.knobs import knobs
 from netstudy.plan.mahimahi import rate_steps
 from netstudy.plan.network import Refuse
+from netstudy.plan.queue_rates import scaled
 from netstudy.study.queues import (
     AnyQueue,
     Drr,
@@ -45,15 +48,25 @@ class Queued:
 class Queues:
     """The queues that the topology of a study names, lowered to the wire."""
 
-    def __init__(self, named: Mapping[str, QueueOrName], folder: FilePath, refuse: Refuse) -> None:
-        """`folder`: the study's. `refuse` raises StudyError with a place."""
+    def __init__(
+        self,
+        named: Mapping[str, QueueOrName],
+        folder: FilePath,
+        scale: Fraction,
+        refuse: Refuse,
+    ) -> None:
+        """`folder`: the study's. `scale`: a factor for all rates. `refuse` raises StudyError with a
+        place."""
         self._named = named
         self._folder = folder
+        self._scale = scale
         self._refuse = refuse
 
     def lowered(self, queue: QueueOrName | None, at: Path) -> Queued | None:
         """The discipline of a queue at this place of the study; None: the study gives none."""
-        return None if queue is None else Queued(self._of(queue, at, ()), at)
+        if queue is None:
+            return None
+        return Queued(scaled(self._of(queue, at, ()), self._scale, partial(self._refuse, at)), at)
 
     def _of(self, queue: QueueOrName, at: Path, inside: tuple[str, ...]) -> queues.Queue:
         if isinstance(queue, str):

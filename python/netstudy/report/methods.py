@@ -131,9 +131,10 @@ def _scale(result: StudyResult) -> list[Sentence]:
         return []
     return [
         say(
-            "Every link has the study’s rate × {scale}. Nothing else is scaled: {sized}, buffers, "
-            "delays and timers are the study’s. So rates and times differ from the study at its "
-            "own rates, and timers take a smaller share of the time.",
+            "Every link has the study’s rate × {scale}. So have shapers, policers and varying "
+            "rates. Nothing else is scaled: {sized}, buffers, bursts, delays and timers are the "
+            "study’s. So rates and times differ from the study at its own rates, and timers take a "
+            "smaller share of the time.",
             scale=Name(result.testbed.scaled_by),
             sized=page_of(result.cells.workload).sized,
         )

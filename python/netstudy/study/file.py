@@ -84,7 +84,8 @@ class Variant(Quick):
     description: WordsValue | None = None
     """Why the testbed runs this variant instead of the unchanged study."""
     scale: ScaleValue | None = None
-    """Factor for all link rates, such as 1/10; `--scale` takes precedence."""
+    """Factor for the rates of links, shapers, policers and varying rates, such as 1/10; `--scale`
+    takes precedence. Sizes, such as the burst of a shaper, and delays stay as they are."""
     factors: dict[NameValue, FactorLevels] = Field(default_factory=dict)
     """Factors to add; they replace the study's factors of the same name."""
     without: Annotated[tuple[WordsValue, ...], OneOrMore()] = ()

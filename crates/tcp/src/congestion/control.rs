@@ -139,9 +139,14 @@ pub struct RateSample {
     pub is_ack_delayed: bool,
     /// Whether a loss is being repaired, after this acknowledgment.
     pub repair: Repair,
-    /// Pacing lets the next segment leave at this time, or it did.
+    /// Earliest time at which pacing lets the next packet leave (`tcp_wstamp_ns`); in the past if
+    /// pacing does not hold it back.
     pub paced_until: Time,
 }
+
+/// A burst of segmentation offload is the data that the pacing rate carries in 1/1024 s: the rate is
+/// shifted by this number of bits (`sk_pacing_shift`).
+pub(crate) const PACING_SHIFT: u32 = 10;
 
 /// Slow start that counts acknowledged segments (RFC 3465 with L unlimited; `tcp_slow_start` of
 /// Linux 6). Returns how many segments are left over when the window has reached the threshold;

@@ -3,14 +3,12 @@
 
 use netstudy_units::{Duration, Time};
 
+use super::pacing::PS_PER_S;
 use super::{Config, Endpoint, OffloadRule};
 use crate::CongestionControl;
+use crate::congestion::control::PACING_SHIFT;
 use crate::recovery::{self, algorithm::Phase};
 
-/// A burst is the data that the pacing rate carries in this time (`sk_pacing_shift`: 1/1024 s).
-const BURST_TIME: Duration = Duration::from_ns(976_563);
-/// The same as a power of two.
-const PACING_SHIFT: u32 = 10;
 /// Bursts on paths with a short round-trip time get an extra size, which halves with each multiple
 /// of this time in the minimum round-trip time (`tcp_tso_rtt_log`: 2^9 us).
 const NEAR: Duration = Duration::from_us(512);
@@ -192,9 +190,9 @@ impl Endpoint {
         bytes.max(segments_min * u64::from(self.mss))
     }
 
-    /// Bytes that the pacing rate carries in [`BURST_TIME`]: without pacing, the rate is twice the window per round
-    /// trip in slow start, and 1.2 times the window later (`tcp_update_pacing_rate`). No limit
-    /// before the first RTT sample.
+    /// Bytes that the pacing rate carries in the time of a burst: see [`PACING_SHIFT`]. Without
+    /// pacing, the rate is twice the window per round trip in slow start, and 1.2 times the window
+    /// later (`tcp_update_pacing_rate`). No limit before the first RTT sample.
     pub(super) fn paced_bytes(&self) -> u64 {
         if let Some(bytes_per_s) = self.pacing_bytes_per_s() {
             return bytes_per_s >> PACING_SHIFT;
@@ -202,8 +200,7 @@ impl Endpoint {
         let Some(srtt) = self.rtt.srtt() else { return u64::MAX };
         let tenths = if self.window.cwnd < self.window.ssthresh / 2 { 20 } else { 12 };
         let window = u128::from(self.window.cwnd.max(self.sent.len())) * u128::from(self.mss);
-        let paced = window * tenths * u128::from(BURST_TIME.as_ps())
-            / (10 * u128::from(srtt.as_ps().max(1)));
-        u64::try_from(paced).unwrap_or(u64::MAX)
+        let bytes_per_s = window * tenths * PS_PER_S / (10 * u128::from(srtt.as_ps().max(1)));
+        u64::try_from(bytes_per_s >> PACING_SHIFT).unwrap_or(u64::MAX)
     }
 }

@@ -15,9 +15,11 @@ use super::rate_sample::RateSampler;
 use crate::recovery::algorithm::Phase;
 use crate::{Account, Congestion, CongestionControl, DeliveryRate, Model, RateSample, Repair};
 
-/// The first segments of a connection are not paced (`TCP_INIT_CWND`).
+/// Data segments are paced from this one on: "original sch_fq does not pace first 10 MSS"
+/// (`tcp_update_skb_after_send`, a literal there).
 const UNPACED_SEGMENTS: u32 = 10;
-const PS_PER_S: u128 = 1_000_000_000_000;
+/// Picoseconds in a second.
+pub(super) const PS_PER_S: u128 = 1_000_000_000_000;
 
 /// The state of an endpoint for a congestion control that sets the window itself.
 #[derive(Clone, Debug)]
@@ -31,8 +33,12 @@ pub(crate) struct Paced {
 struct Pacer {
     /// When the next packet may leave (`tcp_wstamp_ns`).
     next: Time,
-    /// When the newest packet began, and its bytes so far.
+    /// When the newest packet left.
     packet_at: Time,
+    /// When it was due to leave or left, whichever is later: its time at the rate begins then. Only
+    /// a packet that is not paced leaves before it is due.
+    packet_from: Time,
+    /// Bytes of the newest packet so far.
     packet_bytes: u64,
     /// How late the newest packet was.
     late: Duration,
@@ -49,6 +55,7 @@ impl Pacer {
         Self {
             next: now,
             packet_at: now,
+            packet_from: now,
             packet_bytes: 0,
             late: Duration::ZERO,
             begins: true,
@@ -57,12 +64,17 @@ impl Pacer {
         }
     }
 
-    /// A data segment of `len` bytes leaves at `now`, at a rate in bytes per second.
+    /// A segment with `len` bytes of data leaves at `now`, at a rate in bytes per second. One
+    /// without data, such as a FIN, takes no time.
     fn charge(&mut self, now: Time, len: u32, bytes_per_s: u64) {
+        if len == 0 {
+            return;
+        }
         if self.begins || now > self.packet_at {
             self.late = now.since(self.next.min(now));
             self.packet_at = now;
-            self.next = self.next.max(now);
+            self.packet_from = self.next.max(now);
+            self.next = self.packet_from;
             self.packet_bytes = 0;
             self.begins = false;
         }
@@ -71,7 +83,7 @@ impl Pacer {
         if self.segments == UNPACED_SEGMENTS && bytes_per_s > 0 {
             let ps = u128::from(self.packet_bytes) * PS_PER_S / u128::from(bytes_per_s);
             let span = Duration::from_ps(u64::try_from(ps).unwrap_or(u64::MAX >> 8));
-            self.next = self.packet_at + (span - self.late.min(span.div(2)));
+            self.next = self.packet_from + (span - self.late.min(span.div(2)));
         }
     }
 }
@@ -209,10 +221,9 @@ impl Endpoint {
 
     // ---- acknowledgments
 
-    /// Lets the congestion control set window and rate after an acknowledgment (`tcp_rate_gen`,
-    /// `tcp_cong_control`). `of_ack` has the properties of the acknowledgment; the rest of the sample
-    /// is added here. `may_be_delayed`: except for the rate, the acknowledgment looks like one that
-    /// the receiver has delayed.
+    /// Lets the congestion control set the window and the rate after an acknowledgment
+    /// (`tcp_rate_gen`, `tcp_cong_control`). This function completes the sample: it adds the rate
+    /// and the state of the connection to the properties of the acknowledgment.
     pub(crate) fn control_by_rate(&mut self, now: Time, of_ack: OfAck) {
         let min_rtt = self.recovery.min_rtt();
         let Some(paced) = &mut self.paced else { return };
@@ -253,8 +264,9 @@ pub(crate) struct OfAck {
     pub(crate) losses: u32,
     pub(crate) prior_in_flight: u32,
     pub(crate) rtt: Option<Duration>,
-    /// The acknowledgment is for a single segment in order, as if the receiver had waited for a
-    /// second one.
+    /// True if the acknowledgment is for a single short segment in order, so that the receiver may
+    /// have delayed it. This is not all of `FLAG_ACK_MAYBE_DELAYED` (`tcp_clean_rtx_queue`), which
+    /// also needs that nothing else was delivered since the segment was sent.
     pub(crate) may_be_delayed: bool,
 }
 
@@ -298,6 +310,29 @@ mod tests {
         pacer.begins = true;
         pacer.charge(at_us(9_000), 1500, 1_500_000);
         assert_eq!(pacer.next, at_us(9_000 + 500));
+    }
+
+    #[test]
+    fn a_packet_that_leaves_early_adds_to_the_wait() {
+        let mut pacer = pacer();
+        pacer.charge(Time::ZERO, 1500, 1_500_000);
+        // A tail loss probe does not wait. `tcp_wstamp_ns` is in the future, and grows by the
+        // probe's 1 ms.
+        pacer.charge(at_us(200), 1500, 1_500_000);
+        assert_eq!(pacer.next, at_us(2000));
+        // Its second segment belongs to the same packet: 2 ms after the first packet's 1 ms.
+        pacer.charge(at_us(200), 1500, 1_500_000);
+        assert_eq!(pacer.next, at_us(3000));
+    }
+
+    #[test]
+    fn a_segment_without_data_takes_no_time_and_is_not_one_of_the_first() {
+        let mut pacer = Pacer::new(Time::ZERO);
+        for _ in 0..10 {
+            pacer.begins = true;
+            pacer.charge(at_us(9), 0, 1_500_000);
+        }
+        assert_eq!((pacer.next, pacer.segments), (Time::ZERO, 0));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! Samples of the delivery rate (`net/ipv4/tcp_rate.c` of Linux; Cheng, Cardwell, Yeganeh, Jacobson:
 //! draft-cheng-iccrg-delivery-rate-estimation).
 //!
-//! Each transmission of a segment is stamped with the delivery before it. When the segment
-//! arrives, the segments delivered since then, divided by the time that this took, are a sample. The
-//! stamps are in a queue of their own, parallel to the sent segments, which exists only for congestion
+//! Each transmission of a segment is stamped with the delivery before it. When the segment arrives,
+//! the segments delivered since then, divided by the time that this took, are a sample. The stamps
+//! are in a queue of their own, parallel to the sent segments, which exists only for congestion
 //! controls that need samples.
 
 use netstudy_ring::Ring;

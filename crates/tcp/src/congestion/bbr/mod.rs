@@ -15,7 +15,7 @@ mod windowed_max;
 
 use netstudy_units::{Duration, Time};
 
-use super::control::{Account, Acked, CongestionControl, RateSample, Repair, Window};
+use super::control::{Account, Acked, CongestionControl, PACING_SHIFT, RateSample, Repair, Window};
 use aggregation::Aggregation;
 use long_term::{LongTerm, Outcome};
 use windowed_max::WindowedMax;
@@ -60,8 +60,6 @@ const TWO_SEGMENTS_BYTES_PER_S: u64 = 1_200_000 / 8;
 /// Maximum bytes of a burst in the budget of bursts (`bbr_tso_segs_goal`: `GSO_LEGACY_MAX_SIZE - 1 -
 /// MAX_TCP_HEADER`).
 const BURST_BYTES_MAX: u64 = 65_536 - 1 - 320;
-/// A burst is the data of 1/1024 s (`sk_pacing_shift`).
-const PACING_SHIFT: u32 = 10;
 
 /// The mode of a BBR control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -420,8 +418,10 @@ impl Bbr {
             }
         }
         if is_expired && !self.restarts && self.mode != Mode::ProbeRtt {
-            self.save_window(window.cwnd);
+            // In this order, so that a window that an earlier loss has reduced does not replace the
+            // one from before the loss.
             self.mode = Mode::ProbeRtt;
+            self.save_window(window.cwnd);
             self.probe_rtt_until_us = 0;
         }
         let probes = self.mode == Mode::ProbeRtt;

@@ -76,7 +76,8 @@ impl Flow {
         }
     }
 
-    /// A round trip later, the acknowledgment of a round trip's segments arrives: a round of its own.
+    /// A round trip later, the acknowledgment of a round trip's segments arrives: a round of its
+    /// own.
     fn round(&mut self) -> bool {
         self.acknowledge(40, 40 * self.like.per_ms as u32)
     }
@@ -280,9 +281,9 @@ fn the_window_is_twice_the_product_and_the_budget_of_three_bursts() {
     let mut flow = Flow::probing();
     flow.like.in_flight = 60;
     flow.rounds(12);
-    // 2 x 40 + 41 + 3 x 2, up to an even number, and two in the phase of the high gain. A round trip's segments come at once:
-    // 40 are extra at the beginning of an epoch, and one because a round trip later 39.99 are
-    // expected, rounded down.
+    // 2 x 40 + 41 + 3 x 2, up to an even number, and two in the phase of the high gain. A round
+    // trip's segments come at once: 40 are extra at the beginning of an epoch, and one because a
+    // round trip later 39.99 are expected, rounded down.
     let extra = flow.bbr.aggregation.allowance(RATE);
     assert_eq!(extra, 41);
     let gain = if flow.bbr.phase == 0 { 2 } else { 0 };
@@ -329,6 +330,20 @@ fn the_round_trip_time_is_probed_after_ten_seconds_for_200_ms_and_a_round() {
     }
     flow.acknowledge(1, 1);
     assert_eq!(flow.bbr.mode, Mode::ProbeRtt);
+}
+
+#[test]
+fn a_probe_of_the_round_trip_time_keeps_the_larger_window_of_before() {
+    // `bbr_save_cwnd` is called in PROBE_RTT, so it takes the maximum of both windows.
+    for (saved, now) in [(300, 100), (50, 100)] {
+        let mut flow = Flow::probing();
+        flow.now_ms = 10_040;
+        flow.bbr.prior_cwnd = saved;
+        flow.window.cwnd = now;
+        flow.like.rtt = RTT * 2;
+        flow.acknowledge(1, 1);
+        assert_eq!((flow.bbr.mode, flow.bbr.prior_cwnd), (Mode::ProbeRtt, saved.max(now)));
+    }
 }
 
 #[test]

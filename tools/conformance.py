@@ -4,7 +4,8 @@ usage: python -m tools.conformance [--run] [RESULTS]
 
 For each study of studies/conformance, compares the newest results folders from both testbeds, and
 writes the comparison into the marked part of the page. --run first runs the studies on both
-testbeds. No number between the markers is typed by hand.
+testbeds. A study without finished runs keeps its part of the page. No number between the markers
+is typed by hand.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ ORDER = (
     "request-direct",
     "request-star",
     "latency-under-load",
+    "queues-and-paths",
 )
 TESTBEDS = ("sim", "netns")
 """The two testbeds that are compared: BASE and NEW."""
@@ -65,26 +67,37 @@ def carry_out(study: Study, results: Path) -> None:
         invoke(["run", str(study.path), f"--testbed={testbed}", f"--results={results}"])
 
 
-def newest(study: Study, testbed: str, results: Path) -> Folder:
-    """The newest finished folder of a study on a testbed. Raises StudyError if there is none."""
-    found = [
-        folder
-        for folder in Results(results).folders(study.study)
-        if folder.is_done() and folder.invocation().testbed == testbed
+def newest(study: Study, results: Path) -> list[Folder]:
+    """The newest finished folder of a study on each testbed that has one."""
+    done = [folder for folder in Results(results).folders(study.study) if folder.is_done()]
+    return [
+        found[0]
+        for testbed in TESTBEDS
+        if (found := [folder for folder in done if folder.invocation().testbed == testbed])
     ]
-    if not found:
-        raise StudyError(f"{results} has no finished run of {study.study} on {testbed}")
-    return found[0]
 
 
 def write(results: Path, page: Path = PAGE) -> None:
     """Write the comparisons into the page. Raises StudyError if results or markers are missing."""
-    body = "\n\n".join(part for study in studies() for part in _section(study, results))
-    replace_between(page, BEGIN, END, body)
+    kept = _parts(page)
+    parts = []
+    for study in studies():
+        if len(folders := newest(study, results)) == len(TESTBEDS):
+            parts.append("\n\n".join(_section(study, folders)))
+        elif study.question in kept:
+            parts.append(kept[study.question])
+        else:
+            raise StudyError(f"{results} has no finished runs of {study.study} on both testbeds")
+    replace_between(page, BEGIN, END, "\n\n".join(parts))
 
 
-def _section(study: Study, results: Path) -> Iterator[str]:
-    folders = [newest(study, testbed, results) for testbed in TESTBEDS]
+def _parts(page: Path) -> dict[str, str]:
+    """Question of a study -> its part of the page as it is."""
+    _, *parts = page.read_text(encoding="utf-8").partition(END)[0].split("\n### ")
+    return {part.partition("\n")[0]: f"### {part.strip()}" for part in parts}
+
+
+def _section(study: Study, folders: Sequence[Folder]) -> Iterator[str]:
     simulated, measured = map(analyse, folders)
     found = comparison(simulated.cells, measured.cells, Bands(study.agreement))
     yield f"### {study.question}"

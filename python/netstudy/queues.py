@@ -167,6 +167,10 @@ class Shaper(_Bucket):
     """A token bucket that holds frames back until there are tokens for them (`tbf`)."""
 
     kind: Literal["shaper"] = "shaper"
+    offload_as_one: bool = Field(default=False, exclude_if=lambda as_one: not as_one)
+    """True if only the first frame of a packet of segmentation offload is charged, as by `htb` of
+    Linux 2.6, whose rate table ends near the size of one frame. Its other frames pass at no cost.
+    Only at a host."""
 
 
 class Policer(_Bucket):
@@ -218,11 +222,16 @@ _TITLES: Final = {
 }
 
 
+def _stacked(queue: Queue | None) -> Iterator[Queue]:
+    """A discipline, and then those under it."""
+    while queue is not None:
+        yield queue
+        queue = queue.over if isinstance(queue, Shaper | Policer | VaryingRate) else None
+
+
 def kinds_of(queue: Queue | None) -> Iterator[str]:
     """The kind of a discipline, and then those under it."""
-    while queue is not None:
-        yield queue.kind
-        queue = queue.over if isinstance(queue, Shaper | Policer | VaryingRate) else None
+    return (one.kind for one in _stacked(queue))
 
 
 def queue_title(kinds: Sequence[str]) -> str:
@@ -234,10 +243,20 @@ def queue_title(kinds: Sequence[str]) -> str:
 
 
 def limits_of(queue: Queue | None) -> Iterator[Shaper | Policer | VaryingRate]:
-    """The parts of a queue discipline that limit its rate, the outer one first."""
-    while isinstance(queue, Shaper | Policer | VaryingRate):
-        yield queue
-        queue = queue.over
+    """The parts of a queue discipline that limit its rate, the outer one first. A shaper that
+    counts an offloaded packet as one frame limits packets, not bytes, so it is left out."""
+    for one in _stacked(queue):
+        if isinstance(one, Shaper | Policer | VaryingRate) and not _counts_as_one(one):
+            yield one
+
+
+def counts_offload_as_one(queue: Queue) -> bool:
+    """Whether a discipline, or one under it, charges an offloaded packet as one frame."""
+    return any(_counts_as_one(one) for one in _stacked(queue))
+
+
+def _counts_as_one(queue: Queue) -> bool:
+    return isinstance(queue, Shaper) and queue.offload_as_one
 
 
 for _model in (_Bucket, Shaper, Policer, VaryingRate):

@@ -120,12 +120,44 @@ compare: {factor: offload, base: 0 B}
 
 
 def test_a_shaper_that_counts_frames_keeps_its_rate_whatever_is_offloaded(ask: Asking) -> None:
-    """The 590 kbit/s of the question come from a shaper that counts an offloaded packet of many
-    frames as one. One that counts frames lets 75 kbit/s pass, 1448 of 1518 bytes of it data."""
+    """One that counts frames lets 75 kbit/s pass, 1448 of 1518 bytes of it data."""
     found = ask(SHAPED_HOST)
     for offload in ("0 B", "64 KiB"):
         goodput_kbps = 1_000 * found.value("goodput_mbps", offload=offload)
         assert goodput_kbps == pytest.approx(75 * 1448 / 1518, rel=0.05), offload
+
+
+GIANTS = (
+    SHAPED_HOST.replace("burst: 3 kB", "burst: 3 kB, offload_as_one: true")
+    .replace("factors: {", "factors: {delay: [100 us, 500 us, 1 ms], ")
+    .replace("delay: 1 ms}]", 'delay: "${delay}"}]')
+)
+
+
+def test_a_shaper_that_counts_a_packet_as_one_lets_each_of_its_frames_through(ask: Asking) -> None:
+    """A packet costs its first frame. By `tcp_tso_autosize`, a packet has 65,536 bytes, halved for
+    each 512 us of the shortest round trip, and what the pacing rate carries in a millisecond (50 to
+    400 B here). The shortest round trips are 0.34, 1.14 and 2.16 ms: 65,536 B are 45 segments of
+    1448 B; 16,384 B are 11; and 4,096 B with 342 B of pacing are 3."""
+    found = ask(GIANTS)
+    assert found.winners("goodput_mbps") == {"64 KiB"}
+    for delay, segments in (("100 us", 45), ("500 us", 11), ("1 ms", 3)):
+        singly = 1_000 * found.value("goodput_mbps", offload="0 B", delay=delay)
+        assert singly == pytest.approx(75 * 1448 / 1518, rel=0.01), delay
+        in_packets = 1_000 * found.value("goodput_mbps", offload="64 KiB", delay=delay)
+        assert in_packets == pytest.approx(segments * 75 * 1448 / 1518, rel=0.01), delay
+
+
+def test_590_kbps_pass_if_a_packet_costs_the_last_entry_of_a_rate_table(ask: Asking) -> None:
+    """`tc` gives htb a table of 256 entries, one for each 8 bytes, so any longer packet costs 2,048
+    bytes: 530 more than a frame of 1518. The packets of the asker's host are
+    not known; those of 11 segments, with 500 us each way, give 11 x 75 kbit/s x 1448 / 2048."""
+    found = ask(
+        GIANTS.replace("true}", "true, overhead: 530 B}").replace("100 us, 500 us, 1 ms", "500 us")
+    )
+    passed = 1_000 * found.value("goodput_mbps", offload="64 KiB")
+    assert passed == pytest.approx(11 * 75 * 1448 / 2048, rel=0.01)
+    assert passed == pytest.approx(590, rel=0.05)
 
 
 NAGLE = """\

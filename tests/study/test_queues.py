@@ -130,6 +130,41 @@ def test_a_damaged_trace_is_refused_with_the_line(tmp_path: Path, text: str, sai
     assert said in str(caught.value)
 
 
+AS_ONE = "{discipline: shaper, rate: 16 Mbit/s, burst: 3 kB, offload_as_one: true}"
+"""A shaper that counts an offloaded packet as one frame."""
+
+
+def test_a_shaper_of_a_host_may_count_an_offloaded_packet_as_one(tmp_path: Path) -> None:
+    path = tmp_path / "study.yaml"
+    given = STUDY.replace("SLOW", "")
+    path.write_text(
+        given.replace("server: host-1g", f"server: {{profile: host-1g, queue: {AS_ONE}}}")
+    )
+    link = make_plan(load(path)).plan.runs[0].network.links[2]
+    shaper = queues.Shaper(rate_bps=16_000_000, burst_bytes=3_000, offload_as_one=True)
+    assert (link.a.queue, link.b.queue) == (shaper, None)
+    # It limits packets, so the line alone limits bytes.
+    assert carries_bps(link.a, link) == link.a.rate_bps == 1_000_000_000
+    assert [*queues.limits_of(shaper)] == []
+
+
+@pytest.mark.parametrize(
+    "queue", [AS_ONE, f"{{discipline: policer, rate: 20 Mbit/s, burst: 9 kB, over: {AS_ONE}}}"]
+)
+def test_at_a_switch_no_frame_belongs_to_an_offloaded_packet(tmp_path: Path, queue: str) -> None:
+    with pytest.raises(StudyError) as caught:
+        slow_link(tmp_path, f"queue: {queue}")
+    assert (
+        "queue: offload_as_one: frames reach modem one by one, so it cannot count the frames of an "
+        "offloaded packet as one; name the queue at a host"
+    ) in str(caught.value)
+
+
+def test_a_policer_counts_frames(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="offload_as_one: unknown key"):
+        slow_link(tmp_path, f"queue: {AS_ONE.replace('shaper', 'policer')}")
+
+
 def test_capacities_heed_shapers(tmp_path: Path) -> None:
     link = slow_link(tmp_path, "queue: shaped")
     assert carries_bps(link.a, link) == 16_000_000 * 1538 // 1518

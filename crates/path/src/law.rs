@@ -68,8 +68,12 @@ fn losses(asked: &records::Path, counters: &PathCounters) -> Option<Seen> {
     let &PathCounters { frames_sent, frames_lost, .. } = counters;
     let model = asked.loss.as_ref()?;
     let (share, factor) = mean_and_spread(model, frames_sent as f64);
-    // Losses in bursts vary more than independent ones, as if there were fewer frames.
-    let likelihood = binomial_tail(frames_sent as f64 / factor, share, frames_lost as f64 / factor);
+    let likelihood = if factor > 0.0 {
+        // Losses in bursts vary more than independent ones, as if there were fewer frames.
+        binomial_tail(frames_sent as f64 / factor, share, frames_lost as f64 / factor)
+    } else {
+        certain(frames_lost as f64, share * frames_sent as f64)
+    };
     let detail = format!("{frames_lost} of {frames_sent} frames lost, {} % asked", 100.0 * share);
     Some(Seen { detail, likelihood })
 }
@@ -92,7 +96,9 @@ fn delays(asked: &records::Path, counters: &PathCounters) -> Option<Seen> {
     let draws = counters.frames_passed();
     let seen_ns = counters.jitter_mean()?.as_ps() as f64 / 1e3;
     let deviations = (seen_ns - mean_ns).abs() / deviation_ns * libm::sqrt(draws as f64);
-    let likelihood = if draws >= DRAWS_OF_NORMAL {
+    let likelihood = if deviation_ns == 0.0 {
+        certain(seen_ns, mean_ns)
+    } else if draws >= DRAWS_OF_NORMAL {
         libm::erfc(deviations / std::f64::consts::SQRT_2) / 2.0
     } else {
         // Cantelli's inequality holds for every distribution.
@@ -124,6 +130,11 @@ fn mean_and_spread(model: &records::Loss, frames: f64) -> (f64, f64) {
             (share, 1.0 + 2.0 * covariance * series / (frames * own))
         }
     }
+}
+
+/// The likelihood of a number that does not vary from run to run: it must be the asked one.
+fn certain(seen: f64, asked: f64) -> f64 {
+    f64::from(seen == asked)
 }
 
 fn share(ppm: u32) -> f64 {
@@ -261,6 +272,45 @@ mod tests {
         assert!(!losses.holds && duplicates.holds && !delays.holds);
         assert_eq!(losses.detail, format!("c:eth0: {lost} of 20000 frames lost, 2 % asked"));
         assert!(delays.detail.starts_with("c:eth0: ") && delays.detail.ends_with(" 6000 ns asked"));
+    }
+
+    /// Every second frame is lost: the state changes after each frame.
+    fn by_turns() -> Loss {
+        Loss::GilbertElliott {
+            to_bad_ppm: MILLION,
+            to_good_ppm: MILLION,
+            in_bad_ppm: MILLION,
+            in_good_ppm: 0,
+        }
+    }
+
+    #[test]
+    fn a_property_that_does_not_vary_must_be_met_exactly() {
+        for jitter in [Jitter::Uniform { max_ns: 0 }, Jitter::Exponential { mean_ns: 0 }] {
+            let loss = Some(by_turns());
+            let path = after(&records::Path { loss, jitter, ..records::Path::default() }, 2_000);
+            assert_eq!(path.counters.frames_lost, 1_000);
+            let [losses, delays] = &checks(&[of("a", &path)])[..] else { panic!("two") };
+            assert!(losses.holds && delays.holds, "{losses:?}, {delays:?}");
+
+            let mut wrong = path.clone();
+            wrong.counters.frames_lost += 1;
+            wrong.counters.jitter_ps += 1_000_000;
+            let [losses, delays] = &checks(&[of("a", &wrong)])[..] else { panic!("two") };
+            assert!(!losses.holds && !delays.holds, "{losses:?}, {delays:?}");
+        }
+    }
+
+    #[test]
+    fn an_odd_number_of_frames_by_turns_varies_by_one() {
+        for seed in ["0", "1", "2", "3"] {
+            let asked = records::Path { loss: Some(by_turns()), ..records::Path::default() };
+            let mut path = Path::new(&asked, seed, "a", "b").expect("it is possible");
+            for n in 0..2_001 {
+                path.pass(Time::ZERO + Duration::from_us(n));
+            }
+            assert!(checks(&[of("a", &path)])[0].holds, "seed {seed}: {:?}", path.counters);
+        }
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Flags {
         Self(self.0 & !(Self::ECE.0 | Self::CWR.0 | Self::PSH.0 | Self::CONTINUES.0))
     }
 
-    /// These flags without those of `other`.
+    /// These flags, but none of `other`.
     #[must_use]
     #[inline]
     pub const fn without(self, other: Self) -> Self {

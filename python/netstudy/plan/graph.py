@@ -20,7 +20,7 @@ from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
 from netstudy.plan.link_paths import paths_of
 from netstudy.plan.network import Devices
-from netstudy.plan.queues import Queued, Queues, check_at_switch
+from netstudy.plan.queues import Queued, Queues, check_at_switch, check_on_wire
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
 from netstudy.study.topology import EachWay, Link, Switch, Topology, wire_name
@@ -344,6 +344,7 @@ class Graph:
         if queued is None:
             return None
         if end.interface is None:
+            check_on_wire(end.node, queued, self.devices.refuse)
             self._queued_switches.setdefault(end.node, queued)
         return queued.queue
 

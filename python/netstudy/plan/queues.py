@@ -146,6 +146,16 @@ def check_at_switch(switch: wire.Switch, at: Path, refuse: Refuse) -> None:
         refuse(at, f"{switch.name} uses PAUSE, so its ports cannot have a queue discipline")
 
 
+def check_on_wire(switch: str, queued: Queued, refuse: Refuse) -> None:
+    """Refuses a queue at a port of a switch if only the interface of a host can have it."""
+    if queues.counts_offload_as_one(queued.queue):
+        refuse(
+            queued.at,
+            f"offload_as_one: frames reach {switch} one by one, so it cannot count the frames of "
+            "an offloaded packet as one; name the queue at a host",
+        )
+
+
 def _band(band: Any) -> dict[str, Any]:
     return {"dscp": band.dscp, "limit_packets": band.limit}
 

@@ -289,12 +289,20 @@ NETWORK = {
         f"{_LINK}.queue.classes.0",
         {"dscp": [48], "limit": 7, "quantum": "700 B"},
     ),
-    "Shaper": _parameters(
-        {"discipline": "policer", "rate": "70 Mbit/s", "burst": "7 kB", "overhead": "24 B"}
-        | {"over": "codel"},
-        **_BUCKET,
-        discipline="shaper",
-    ),
+    "Shaper": {
+        **_parameters(
+            {"discipline": "policer", "rate": "70 Mbit/s", "burst": "7 kB", "overhead": "24 B"}
+            | {"over": "codel"},
+            **_BUCKET,
+            discipline="shaper",
+        ),
+        **examples(
+            in_plan,
+            changed(INCAST, {f"{_SERVER}.queue": {"discipline": "shaper", **_BUCKET}}),
+            f"{_SERVER}.queue",
+            {"offload_as_one": True},
+        ),
+    },
     "Policer": _parameters(
         {"discipline": "shaper", "rate": "70 Mbit/s", "burst": "7 kB", "overhead": "24 B"}
         | {"over": "codel"},

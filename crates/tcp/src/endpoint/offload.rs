@@ -174,8 +174,8 @@ impl Endpoint {
             && !self.packet.is_in_use;
     }
 
-    /// Whether new data sent at `now` from the offset `start` on is part of the packet that the data
-    /// before it belongs to. A packet leaves at once: what is sent later is another one.
+    /// Whether new data sent at `now` from the offset `start` on is in the same packet as the data
+    /// before it. A packet leaves at once: later data is in another packet.
     pub(super) fn continues_packet(&self, now: Time, start: u64) -> bool {
         self.has_gate() && start > self.burst_start && self.last_sent_at == now
     }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -28,7 +27,7 @@ procedure: {measure: 10 s}
 
 
 @pytest.fixture
-def traces_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
+def traces_read(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The files of traces that are read."""
     read: list[Path] = []
 
@@ -37,7 +36,7 @@ def traces_read(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Path]]:
         return rate_steps(path)
 
     monkeypatch.setattr(plan_queues, "rate_steps", reading)
-    yield read
+    return read
 
 
 def test_the_trace_of_a_group_is_read_once_for_all_its_hosts(

@@ -369,7 +369,7 @@ def test_a_graph_that_does_not_hold_together_is_refused_with_its_place(
          "8:44: topology.links.0.reorder: frames overtake others only if delays are random: give "
          "jitter"),
         (two_hosts("    - {between: [client, server], loss: 101 %}\n"),
-         "8:41: topology.links.0.loss: must be at most 100 %, not 101 %"),
+         "8:41: topology.links.0.loss: must be at most 99.9999 %, not 101 %"),
         (two_hosts("    - {between: [client, server], delay: {up: 20 ms}}\n"),
          "8:35: topology.links.0.delay.down: the key is missing"),
         (two_hosts("    - {between: [client, server], loss: {gilbert-elliott: {to_bad: 1 %}}}\n"),

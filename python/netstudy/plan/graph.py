@@ -76,6 +76,8 @@ class _End:
     node: str
     interface: str | None
     """None: the node is a switch."""
+    owner: str | None
+    """The host group or the switch of the study; None: a switch that is inserted."""
     nic: wire.Nic | None = None
 
 
@@ -125,6 +127,8 @@ class Graph:
     _wires: dict[str, wire.Switch] = field(default_factory=dict)
     _queued_switches: dict[str, Queued] = field(default_factory=dict)
     """Switch -> a queue discipline of one of its ports."""
+    _owned_queues: dict[str, Queued | None] = field(default_factory=dict)
+    """Host group or switch -> the discipline that it gives all its ports."""
 
     @property
     def _queues(self) -> Queues:
@@ -219,16 +223,16 @@ class Graph:
             ports=ports,
             buffer=buffers.OutputQueued(port_buffer_bytes=WIRE_SPEED_BUFFER_BYTES),
         )
-        return _End(name, None)
+        return _End(name, None, None)
 
     def _end(self, path: Path, link: Link, place: Place, node: str) -> _End:
         if place.group in self.topology.all_switches:
-            return _End(node, None)
+            return _End(node, None, place.group)
         host = self.topology.groups[place.group]
         own = link.nic is not None or link.buffers is not None
         host_path = self.topology.host_path(place.group)
         nic = self.devices.nic_of_link(host, link, path, host_path) if own else None
-        return _End(node, self._interface(path, link, place, node), nic)
+        return _End(node, self._interface(path, link, place, node), place.group, nic)
 
     def _interface(self, path: Path, link: Link, place: Place, node: str) -> str:
         """The interface of a link's end: the one that the link names, else the next free one."""
@@ -333,7 +337,7 @@ class Graph:
             rate_bps=rate_bps,
             nic=own.nic,
             path=path,
-            queue=self._queue(own, queue or self._queue_of(own)),
+            queue=self._queue(own, queue or self._queue_of(own.owner)),
         )
 
     def _queue(self, end: _End, queued: Queued | None) -> queues.Queue | None:
@@ -344,17 +348,17 @@ class Graph:
             self._queued_switches.setdefault(end.node, queued)
         return queued.queue
 
-    def _queue_of(self, end: _End) -> Queued | None:
-        """The discipline that the node gives all its ports."""
-        switch = self.topology.all_switches.get(end.node)
-        if switch is not None:
-            at = (*self._switch_path(end.node), "queue")
-            return self._queues.lowered(switch.queue, at)
-        group = next((one for one in self.topology.groups if end.node in self.hosts(one)), None)
-        if group is None:
-            return None  # a switch that is inserted
-        host = self.topology.groups[group]
-        return self._queues.lowered(host.queue, (*self.topology.host_path(group), "queue"))
+    def _queue_of(self, owner: str | None) -> Queued | None:
+        """The discipline that a host group or a switch gives all its ports."""
+        if owner is None:
+            return None
+        if owner not in self._owned_queues:
+            # Only once: a group may have thousands of ports, and a trace many lines.
+            of_switch = self.topology.all_switches.get(owner)
+            of = of_switch or self.topology.groups[owner]
+            at = self._switch_path(owner) if of_switch else self.topology.host_path(owner)
+            self._owned_queues[owner] = self._queues.lowered(of.queue, (*at, "queue"))
+        return self._owned_queues[owner]
 
     def _nodes(self) -> Iterator[wire.Host | wire.Zone | wire.Switch]:
         for group in self.topology.groups:

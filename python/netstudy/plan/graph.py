@@ -337,10 +337,14 @@ class Graph:
             rate_bps=rate_bps,
             nic=own.nic,
             path=path,
-            queue=self._queue(own, queue or self._queue_of(own.owner)),
+            queue=self._queue(own, queue),
         )
 
-    def _queue(self, end: _End, queued: Queued | None) -> queues.Queue | None:
+    def _queue(self, end: _End, of_link: Queued | None) -> queues.Queue | None:
+        if end.owner is None:
+            # A frame of the link has passed the discipline at the host from which it comes.
+            return None
+        queued = of_link or self._queue_of(end.owner)
         if queued is None:
             return None
         if end.interface is None:
@@ -348,10 +352,8 @@ class Graph:
             self._queued_switches.setdefault(end.node, queued)
         return queued.queue
 
-    def _queue_of(self, owner: str | None) -> Queued | None:
+    def _queue_of(self, owner: str) -> Queued | None:
         """The discipline that a host group or a switch gives all its ports."""
-        if owner is None:
-            return None
         if owner not in self._owned_queues:
             # Only once: a group may have thousands of ports, and a trace many lines.
             of_switch = self.topology.all_switches.get(owner)

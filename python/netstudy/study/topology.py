@@ -303,7 +303,8 @@ class Link(LinkProperties):
 
     A host group with a count above 1 has a link from each of its hosts. If the other end is a
     single host, these links meet at a switch in front of the host's only interface. Forwarding in
-    this switch is never the limit; `netstudy plan` shows the switch's name.
+    this switch is never the limit; `netstudy plan` shows the switch's name. Its ports have no queue
+    discipline; write the switch itself to give them one.
     """
 
     unused: SwitchedValue = False

@@ -199,6 +199,12 @@ def test_a_loss_of_nothing_is_a_perfect_link(tmp_path: Path) -> None:
     assert "path" not in link.a.model_dump()
 
 
+@pytest.mark.parametrize("jitter", ["{exponential: 0 ms}", "{uniform: 0 us}"])
+def test_a_jitter_of_nothing_is_a_perfect_link(tmp_path: Path, jitter: str) -> None:
+    link = slow_link(tmp_path, f"jitter: {jitter}, reorder: true")
+    assert [port.path for port in link.ports] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("keys", "words"),
     [

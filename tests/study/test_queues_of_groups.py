@@ -51,3 +51,30 @@ def test_the_trace_of_a_group_is_read_once_for_all_its_hosts(
     assert servers == {f"server-{n}": varies for n in range(1, 21)}
     assert (found["switch"], found["client"]) == (queues.CoDel(), None)
     assert traces_read == [tmp_path / "lte.up"]
+
+
+def test_a_frame_passes_the_discipline_of_a_link_once_if_a_switch_is_inserted(
+    tmp_path: Path,
+) -> None:
+    text = """\
+study: inserted
+question: Which?
+topology:
+  hosts: {app: host-1g, load: {profile: host-1g, count: 2}}
+  links: [{between: [app, load], queue: codel}]
+  placement: {down: {sender: app, receiver: load}}
+factors: {flows: [1]}
+workload: {transfer: {flows: "${flows}", placement: down}}
+procedure: {measure: 10 s}
+"""
+    (tmp_path / "study.yaml").write_text(text)
+    network = make_plan(load(tmp_path / "study.yaml")).plan.runs[0].network
+    found = {(port.node, port.name): port.queue for link in network.links for port in link.ports}
+    assert found == {
+        ("app", "eth0"): queues.CoDel(),
+        ("load-1", "eth0"): queues.CoDel(),
+        ("load-2", "eth0"): queues.CoDel(),
+        ("wire-app", "app"): None,
+        ("wire-app", "load-1"): None,
+        ("wire-app", "load-2"): None,
+    }

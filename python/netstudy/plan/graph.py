@@ -23,7 +23,7 @@ from netstudy.plan.network import Devices
 from netstudy.plan.queues import Queued, Queues, check_at_switch, check_on_wire
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
-from netstudy.study.topology import EachWay, Link, Switch, Topology, wire_name
+from netstudy.study.topology import EachWay, Link, QueueEachWay, Switch, Topology, wire_name
 from netstudy.units import format_rate
 
 MTU_DEFAULT = 1500
@@ -54,8 +54,10 @@ class _Properties:
     mtu_bytes: int
     up_path: wire.LinkPath | None = None
     down_path: wire.LinkPath | None = None
-    queue: Queued | None = None
-    """At the ports of both ends; None: that of the nodes."""
+    up_queue: Queued | None = None
+    """At the first end; None: that of its node."""
+    down_queue: Queued | None = None
+    """At the second end; None: that of its node."""
 
     @property
     def reversed(self) -> _Properties:
@@ -66,6 +68,8 @@ class _Properties:
             down_bps=self.up_bps,
             up_path=self.down_path,
             down_path=self.up_path,
+            up_queue=self.down_queue,
+            down_queue=self.up_queue,
         )
 
 
@@ -252,6 +256,7 @@ class Graph:
         mtu = concrete(link.mtu)
         up_bps, down_bps = self._rates(path, link)
         delay_ns, up_path, down_path = paths_of(link)
+        up_queue, down_queue = self._queues_of(path, link)
         return _Properties(
             up_bps=self._scaled(up_bps, path),
             down_bps=self._scaled(down_bps, path),
@@ -259,8 +264,18 @@ class Graph:
             mtu_bytes=_mtu_default(link) if mtu is None else mtu,
             up_path=up_path,
             down_path=down_path,
-            queue=self._queues.lowered(link.queue, (*path, "queue")),
+            up_queue=up_queue,
+            down_queue=down_queue,
         )
+
+    def _queues_of(self, path: Path, link: Link) -> tuple[Queued | None, Queued | None]:
+        """The disciplines that the link gives its first end and its second."""
+        at = (*path, "queue")
+        if isinstance(link.queue, QueueEachWay):
+            up, down = link.queue.up, link.queue.down
+            return self._queues.lowered(up, (*at, "up")), self._queues.lowered(down, (*at, "down"))
+        queued = self._queues.lowered(link.queue, at)
+        return queued, queued
 
     def _scaled(self, rate_bps: int, path: Path) -> int:
         scaled = int(rate_bps * self.scale)
@@ -313,8 +328,8 @@ class Graph:
     def _link(self, joined: _Joined) -> wire.Link:
         like = joined.like
         return wire.Link(
-            a=self._port(joined.a, joined.b, like.up_bps, like.up_path, like.queue),
-            b=self._port(joined.b, joined.a, like.down_bps, like.down_path, like.queue),
+            a=self._port(joined.a, joined.b, like.up_bps, like.up_path, like.up_queue),
+            b=self._port(joined.b, joined.a, like.down_bps, like.down_path, like.down_queue),
             delay_ns=like.delay_ns,
             mtu_bytes=like.mtu_bytes,
         )
@@ -337,10 +352,14 @@ class Graph:
             rate_bps=rate_bps,
             nic=own.nic,
             path=path,
-            queue=self._queue(own, queue or self._queue_of(own.owner)),
+            queue=self._queue(own, queue),
         )
 
-    def _queue(self, end: _End, queued: Queued | None) -> queues.Queue | None:
+    def _queue(self, end: _End, of_link: Queued | None) -> queues.Queue | None:
+        if end.owner is None:
+            # A frame of the link has passed the discipline at the host from which it comes.
+            return None
+        queued = of_link or self._queue_of(end.owner)
         if queued is None:
             return None
         if end.interface is None:
@@ -348,10 +367,8 @@ class Graph:
             self._queued_switches.setdefault(end.node, queued)
         return queued.queue
 
-    def _queue_of(self, owner: str | None) -> Queued | None:
+    def _queue_of(self, owner: str) -> Queued | None:
         """The discipline that a host group or a switch gives all its ports."""
-        if owner is None:
-            return None
         if owner not in self._owned_queues:
             # Only once: a group may have thousands of ports, and a trace many lines.
             of_switch = self.topology.all_switches.get(owner)

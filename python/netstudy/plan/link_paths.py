@@ -22,13 +22,16 @@ def paths_of(link: LinkProperties) -> tuple[int, wire.LinkPath | None, wire.Link
     delays = _delays_ns(link)
     losses = _losses(link)
     least_ns = min(delays)
+    jitter = wire_jitter(link.jitter)
+    # Without jitter, no frame is faster than the one before it.
+    reorders = concrete(link.reorder) and jitter != wire.NoJitter()
     up, down = (
         wire.LinkPath(
             extra_delay_ns=delay_ns - least_ns,
             loss=loss,
             duplicate_ppm=concrete(link.duplicate) or 0,
-            jitter=wire_jitter(link.jitter),
-            reorders=concrete(link.reorder),
+            jitter=jitter,
+            reorders=reorders,
         )
         for delay_ns, loss in zip(delays, losses, strict=True)
     )

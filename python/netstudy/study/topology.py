@@ -235,8 +235,19 @@ class LossEachWay(Model):
     """The loss in the other direction; by default, no frame is lost there at random."""
 
 
+class QueueEachWay(Model):
+    """The queue disciplines of a link whose two directions differ."""
+
+    up: QueueOrName | None = None
+    """Of the frames from the first of the two ends to the second: at the port of the first end; in
+    `link`, at each host. By default that of the switch or host."""
+    down: QueueOrName | None = None
+    """Of the frames in the other direction: at the port of the second end; in `link`, at the
+    switch. By default that of the switch or host."""
+
+
 def _ways(value: object) -> str:
-    is_each = isinstance(value, EachWay | DelayEachWay | LossEachWay)
+    is_each = isinstance(value, EachWay | DelayEachWay | LossEachWay | QueueEachWay)
     is_map = isinstance(value, dict) and not value.keys().isdisjoint(("up", "down"))
     return "=each way" if is_each or is_map else "=both ways"
 
@@ -256,6 +267,11 @@ LinkLoss = Annotated[
     Discriminator(_ways),
 ]
 """One loss for both directions, or one for each."""
+LinkQueue = Annotated[
+    Annotated[QueueOrName, Tag("=both ways")] | Annotated[QueueEachWay, Tag("=each way")],
+    Discriminator(_ways),
+]
+"""One queue discipline for both directions, or one for each."""
 
 
 class LinkProperties(Model):
@@ -274,10 +290,10 @@ class LinkProperties(Model):
     """Share of the frames that arrive twice, in each direction."""
     jitter: JitterOrNone = Jitter(none=True)
     """Random delay of each frame, in each direction: `{exponential: 2 ms}` or `{uniform: 5 ms}`."""
-    queue: QueueOrName | None = None
+    queue: LinkQueue | None = None
     """Queue discipline of the ports at both ends of the link: `fq-codel`, a map such as
-    `{discipline: codel, target: 5 ms}`, or a name of `queues`; by default that of the switch or
-    host."""
+    `{discipline: codel, target: 5 ms}`, or a name of `queues`; `{up: …, down: …}` if the two
+    directions differ. By default that of the switch or host."""
     reorder: Switched = False
     """Whether a frame whose random delay is shorter overtakes others; otherwise it waits for
     them."""
@@ -303,7 +319,8 @@ class Link(LinkProperties):
 
     A host group with a count above 1 has a link from each of its hosts. If the other end is a
     single host, these links meet at a switch in front of the host's only interface. Forwarding in
-    this switch is never the limit; `netstudy plan` shows the switch's name.
+    this switch is never the limit; `netstudy plan` shows the switch's name. Its ports have no queue
+    discipline; write the switch itself to give them one.
     """
 
     unused: SwitchedValue = False

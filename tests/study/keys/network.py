@@ -38,6 +38,7 @@ _LINK_KEYS = {
 _JITTERS = changed(INCAST, {f"{_LINK}.jitter": {"uniform": "1 ms"}})
 _DELAYED = changed(INCAST, {f"{_LINK}.delay": {"up": "1 us", "down": "1 us"}})
 _LOSES = changed(INCAST, {f"{_LINK}.loss": {"up": "1 %", "down": "1 %"}})
+_QUEUED_BOTH_WAYS = changed(INCAST, {f"{_LINK}.queue": {"up": "fq-codel", "down": "fq-codel"}})
 _BURSTS = changed(
     INCAST, {f"{_LINK}.loss": {"gilbert-elliott": {"to_bad": "1 %", "to_good": "10 %"}}}
 )
@@ -201,6 +202,9 @@ NETWORK = {
     },
     "DelayEachWay": examples(in_plan, _DELAYED, f"{_LINK}.delay", {"up": "5 us", "down": "5 us"}),
     "LossEachWay": examples(in_plan, _LOSES, f"{_LINK}.loss", {"up": "5 %", "down": "5 %"}),
+    "QueueEachWay": examples(
+        in_plan, _QUEUED_BOTH_WAYS, f"{_LINK}.queue", {"up": "codel", "down": "pie"}
+    ),
     "Bursts": examples(
         in_plan,
         _BURSTS,

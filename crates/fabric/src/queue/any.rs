@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Backlog, BucketConfig, CoDel, CoDelConfig, Discipline, Drr, DrrConfig, Fates, Fifo, FifoConfig,
-    FqCoDel, FqCoDelConfig, Item, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued, Red,
-    RedConfig, Shaper, Varying, VaryingConfig,
+    FqCoDel, FqCoDelConfig, Item, Line, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued,
+    Red, RedConfig, Shaper, Varying, VaryingConfig,
 };
-use crate::{BufferConfig, Chance, Link};
+use crate::{BufferConfig, Chance};
 
 /// The queue discipline of a port and its parameters, as written in plans.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -161,27 +161,28 @@ macro_rules! each {
 }
 
 impl<F: Queued> AnyQueue<F> {
-    /// An empty queue before `link`.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &QueueConfig, link: &Link) -> Self {
+    pub fn new(config: &QueueConfig, line: &Line) -> Self {
         match config {
             QueueConfig::Fifo(config) => Self::Fifo(Fifo::new(config)),
-            QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, link))),
+            QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, line))),
             QueueConfig::CoDel(config) => Self::CoDel(CoDel::new(config)),
             QueueConfig::FqCoDel(config) => Self::FqCoDel(FqCoDel::new(config)),
             QueueConfig::Pie(config) => Self::Pie(Box::new(Pie::new(config))),
             QueueConfig::Priority(config) => Self::Priority(Priority::new(config)),
             QueueConfig::Drr(config) => Self::Drr(Drr::new(config)),
-            QueueConfig::Shaper(config) => Self::Shaper(Shaper::new(config, link)),
-            QueueConfig::Policer(config) => Self::Policer(Policer::new(config, link)),
-            QueueConfig::VaryingRate(config) => Self::Varying(Varying::new(config, link)),
+            QueueConfig::Shaper(config) => Self::Shaper(Shaper::new(config, line)),
+            QueueConfig::Policer(config) => Self::Policer(Policer::new(config, line)),
+            QueueConfig::VaryingRate(config) => Self::Varying(Varying::new(config, line)),
         }
     }
 
-    /// The queue below a shaper, a policer or a varying rate; if none is given, a FIFO that only the buffer limits.
-    pub(super) fn over(config: Option<&QueueConfig>, link: &Link) -> Self {
+    /// The queue below a shaper, a policer or a varying rate; if none is given, a FIFO that only the
+    /// buffer limits.
+    pub(super) fn over(config: Option<&QueueConfig>, line: &Line) -> Self {
         match config {
-            Some(config) => Self::new(config, link),
+            Some(config) => Self::new(config, line),
             None => Self::Fifo(Fifo::new(&FifoConfig::default())),
         }
     }

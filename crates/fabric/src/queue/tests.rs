@@ -99,6 +99,10 @@ fn link() -> Link {
     Link::new(Rate::from_bps(100_000_000), Duration::ZERO)
 }
 
+fn line() -> Line {
+    Line::new(&link())
+}
+
 fn codel() -> CoDel<Probe> {
     CoDel::new(&CoDelConfig {
         limit_packets: 1000,
@@ -275,7 +279,7 @@ fn bucket(over: Option<QueueConfig>) -> BucketConfig {
 #[test]
 fn a_shaper_holds_frames_back_until_there_are_tokens() {
     let limit = QueueConfig::Fifo(FifoConfig { limit_bytes: None, limit_packets: Some(5) });
-    let mut bench = Bench::new(Shaper::new(&bucket(Some(limit)), &link()));
+    let mut bench = Bench::new(Shaper::new(&bucket(Some(limit)), &line()));
     bench.put_plain(Time::ZERO, 0..6);
     assert_eq!(bench.dropped(), [5]);
     bench.put(Time::ZERO, 3001, Probe { number: 9, ..Probe::default() });
@@ -296,7 +300,7 @@ fn a_shaper_holds_frames_back_until_there_are_tokens() {
 
 fn counting_packets(over: Option<QueueConfig>) -> Bench<Shaper<Probe>> {
     let config = BucketConfig { offload_as_one: true, ..bucket(over) };
-    Bench::new(Shaper::new(&config, &link()))
+    Bench::new(Shaper::new(&config, &line()))
 }
 
 /// Puts in a packet of `frames` frames, numbered from `first` on.
@@ -331,7 +335,7 @@ fn a_shaper_that_counts_offloaded_packets_as_one_charges_their_first_frames() {
 
 #[test]
 fn a_shaper_that_counts_frames_charges_all_frames_of_a_packet() {
-    let mut bench = Bench::new(Shaper::new(&bucket(None), &link()));
+    let mut bench = Bench::new(Shaper::new(&bucket(None), &line()));
     put_packet(&mut bench, Time::ZERO, 0, 7, 0);
     assert_eq!(take_all(&mut bench, Time::ZERO), 3);
     assert_eq!(bench.queue.next(), ms(1.0));
@@ -396,7 +400,7 @@ fn only_shapers_of_hosts_count_offloaded_packets_as_one() {
 
 #[test]
 fn a_policer_drops_frames_without_tokens_when_they_arrive() {
-    let mut bench = Bench::new(Policer::new(&bucket(None), &link()));
+    let mut bench = Bench::new(Policer::new(&bucket(None), &line()));
     bench.put_plain(Time::ZERO, 0..5);
     bench.put_plain(ms(1.0), 5..7);
     assert_eq!(bench.dropped(), [3, 4, 6]);

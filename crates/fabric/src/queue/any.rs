@@ -167,8 +167,8 @@ impl<F: Queued> AnyQueue<F> {
         match config {
             QueueConfig::Fifo(config) => Self::Fifo(Fifo::new(config)),
             QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, line))),
-            QueueConfig::CoDel(config) => Self::CoDel(CoDel::new(config)),
-            QueueConfig::FqCoDel(config) => Self::FqCoDel(FqCoDel::new(config)),
+            QueueConfig::CoDel(config) => Self::CoDel(CoDel::new(config, line)),
+            QueueConfig::FqCoDel(config) => Self::FqCoDel(FqCoDel::new(config, line)),
             QueueConfig::Pie(config) => Self::Pie(Box::new(Pie::new(config))),
             QueueConfig::Priority(config) => Self::Priority(Priority::new(config)),
             QueueConfig::Drr(config) => Self::Drr(Drr::new(config)),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::any::positive;
 use super::codel::Controller;
 use super::frames::Frames;
-use super::{Backlog, Discipline, Fates, Item, Queued};
+use super::{Backlog, Discipline, Fates, Item, Line, Queued};
 use crate::Chance;
 
 /// Parameters of [`FqCoDel`], as in `tc-fq_codel(8)`.
@@ -67,12 +67,12 @@ struct Queue<F> {
 const BATCH_FRAMES: usize = 64;
 
 impl<F: Queued> FqCoDel<F> {
-    /// An empty queue for each flow.
+    /// An empty queue for each flow, before `line`.
     #[must_use]
-    pub fn new(config: &FqCoDelConfig) -> Self {
+    pub fn new(config: &FqCoDelConfig, line: &Line) -> Self {
         let queue = |_| Queue {
             frames: Frames::new(),
-            codel: Controller::new(config.target_ns, config.interval_ns, config.ecn),
+            codel: Controller::new(config.target_ns, config.interval_ns, config.ecn, line),
             credits: 0,
             is_active: false,
         };
@@ -118,7 +118,6 @@ impl<F: Queued> Discipline<F> for FqCoDel<F> {
     fn enqueue<C: Chance>(&mut self, item: Item<F>, _chance: &mut C, fates: &mut Fates<F>) {
         let number = item.frame.flow() % self.queues.len() as u32;
         let queue = &mut self.queues[number as usize];
-        queue.codel.note_size(item.bytes);
         queue.frames.push(item);
         self.backlog = self.backlog.and(Backlog { bytes: item.bytes.into(), frames: 1 });
         if !queue.is_active {

@@ -33,6 +33,11 @@ impl Line {
         self
     }
 
+    /// Size of the largest frame.
+    pub(super) const fn frame_bytes_max(&self) -> u32 {
+        self.link.frame_bytes_max()
+    }
+
     /// How long the line needs for a frame.
     pub(super) fn time(&self, frame_bytes: u32) -> Duration {
         let own = self.link.serialization(frame_bytes);

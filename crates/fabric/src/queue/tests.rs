@@ -104,12 +104,13 @@ fn line() -> Line {
 }
 
 fn codel() -> CoDel<Probe> {
-    CoDel::new(&CoDelConfig {
+    let config = CoDelConfig {
         limit_packets: 1000,
         target_ns: 5_000_000,
         interval_ns: 100_000_000,
         ecn: true,
-    })
+    };
+    CoDel::new(&config, &line())
 }
 
 #[test]
@@ -169,6 +170,35 @@ fn codel_drops_nothing_while_a_frame_at_most_waits() {
     assert_eq!((bench.dropped(), bench.sent.len()), (vec![], 100));
 }
 
+/// Whether a queue of `frames` frames of 100 bytes, one of which leaves every 10 ms, drops any.
+fn drops_small(mut bench: Bench<impl Discipline<Probe>>, frames: u32) -> bool {
+    for number in 0..frames {
+        bench.put(Time::ZERO, 100, Probe { number, ..Probe::default() });
+    }
+    for step in 1..=frames {
+        bench.take(ms(f64::from(step) * 10.0));
+    }
+    !bench.dropped().is_empty()
+}
+
+#[test]
+fn codel_drops_nothing_while_less_than_the_largest_frame_of_the_link_waits() {
+    // The first drop is possible at 110 ms, if more than 1518 bytes have waited since 10 ms, behind
+    // the frame that leaves: 26 frames leave 15 then, 27 leave 16.
+    assert_eq!([26, 27].map(|frames| drops_small(Bench::new(codel()), frames)), [false, true]);
+    let fair = |frames| drops_small(Bench::new(fq_codel(100)), frames);
+    assert_eq!([26, 27].map(fair), [false, true]);
+    // On a link with an MTU of 9000 bytes, 90 frames of 100 bytes are less.
+    let jumbo = Line::new(&link().with_mtu(9000));
+    let config = QueueConfig::CoDel(CoDelConfig {
+        limit_packets: 1000,
+        target_ns: 5_000_000,
+        interval_ns: 100_000_000,
+        ecn: true,
+    });
+    assert!(!drops_small(Bench::new(AnyQueue::new(&config, &jumbo)), 90));
+}
+
 #[test]
 fn a_fifo_drops_what_exceeds_its_limit() {
     let limits = [(Some(3500), None), (None, Some(3)), (None, None)];
@@ -181,14 +211,15 @@ fn a_fifo_drops_what_exceeds_its_limit() {
 }
 
 fn fq_codel(limit_packets: u32) -> FqCoDel<Probe> {
-    FqCoDel::new(&FqCoDelConfig {
+    let config = FqCoDelConfig {
         limit_packets,
         flows: 8,
         target_ns: 5_000_000,
         interval_ns: 100_000_000,
         quantum_bytes: 1500,
         ecn: true,
-    })
+    };
+    FqCoDel::new(&config, &line())
 }
 
 #[test]

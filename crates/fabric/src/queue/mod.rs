@@ -56,7 +56,8 @@ use crate::stepped::Mark;
 
 /// A frame as a queue discipline sees it.
 pub trait Queued: Mark + Copy + Default {
-    /// A hash of the frame's flow: equal for all frames of a flow.
+    /// A number or a hash of the frame's flow: equal for all frames of a flow. Disciplines mix its
+    /// bits.
     fn flow(&self) -> u32;
 
     /// The frame's differentiated services code point (RFC 2474, 3), 0 to 63.

@@ -251,6 +251,21 @@ fn the_longest_flow_pays_for_the_limit() {
 }
 
 #[test]
+fn other_flows_share_a_queue_in_each_run() {
+    let queues = |draw| -> Vec<u32> {
+        let mut queue = fq_codel(100);
+        (0..16).map(|flow| queue.queue_of(flow, &mut Always(draw))).collect()
+    };
+    let pairs = |queues: &[u32]| -> Vec<bool> {
+        queues.iter().flat_map(|a| queues.iter().map(move |b| a == b)).collect()
+    };
+    let [first, again, other] = [0.25, 0.25, 0.75].map(queues);
+    assert_eq!(first, again, "all frames of a run have the same perturbation");
+    assert!(first.iter().chain(&other).all(|&queue| queue < 8));
+    assert_ne!(pairs(&first), pairs(&other));
+}
+
+#[test]
 fn a_band_waits_for_all_bands_before_it() {
     let band = |dscp: &[u8]| Band { dscp: dscp.to_vec(), limit_packets: Some(2) };
     let config = PriorityConfig { bands: vec![band(&[46, 40]), band(&[]), band(&[8])] };

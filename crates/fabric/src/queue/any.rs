@@ -65,6 +65,24 @@ impl QueueConfig {
         }
     }
 
+    /// True if the discipline, or one of its classes or of those under it, takes in any number of
+    /// frames, so that only the memory of its device limits them: the buffer of a switch, or the
+    /// transmit queue of a host's interface.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        match self {
+            Self::Fifo(config) => config.limit_bytes.is_none() && config.limit_packets.is_none(),
+            Self::Priority(config) => config.bands.iter().any(|band| band.limit_packets.is_none()),
+            Self::Drr(config) => config.classes.iter().any(|class| class.limit_packets.is_none()),
+            Self::Shaper(BucketConfig { over, .. })
+            | Self::Policer(BucketConfig { over, .. })
+            | Self::VaryingRate(VaryingConfig { over, .. }) => {
+                over.as_ref().is_none_or(|over| over.is_unlimited())
+            }
+            Self::Red(_) | Self::CoDel(_) | Self::FqCoDel(_) | Self::Pie(_) => false,
+        }
+    }
+
     /// True if the discipline, or one under it, charges a packet of segmentation offload as one
     /// frame ([`BucketConfig::offload_as_one`]).
     #[must_use]

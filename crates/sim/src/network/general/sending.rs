@@ -69,6 +69,11 @@ impl SendingQueue {
         self.dropped_frames
     }
 
+    /// Number of frames that wait.
+    pub(super) fn frames(&self) -> usize {
+        self.port.backlog().frames as usize
+    }
+
     pub(super) fn classes(&self) -> &[ClassStatistics] {
         self.port.classes()
     }

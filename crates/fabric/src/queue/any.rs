@@ -1,7 +1,6 @@
 //! All disciplines by name: selects the code of the discipline that a plan describes.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 
 use netstudy_units::Time;
@@ -122,17 +121,6 @@ pub fn check_at_switch(
         return Err("the switch marks frames by its ecn_threshold_bytes: give only one".into());
     }
     Ok(())
-}
-
-/// Checks that a parameter is above 0.
-pub(super) fn positive(name: &str, value: impl Into<u64>) -> Result<(), String> {
-    if value.into() == 0 { Err(format!("{name}: must be above 0")) } else { Ok(()) }
-}
-
-/// Draws an event of this probability.
-pub(super) fn happens(probability: f64, chance: &mut impl Chance) -> bool {
-    const DRAWS: u32 = 1 << 31;
-    f64::from(chance.below(DRAWS)) < probability * f64::from(DRAWS)
 }
 
 /// A queue of any discipline.

@@ -3,8 +3,8 @@ use alloc::string::String;
 use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::any::positive;
 use super::frames::Frames;
+use super::positive::positive;
 use super::{Backlog, Discipline, Fates, Item, Line, Queued};
 use crate::Chance;
 

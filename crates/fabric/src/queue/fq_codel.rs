@@ -5,9 +5,9 @@ use netstudy_ring::Ring;
 use netstudy_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::any::positive;
 use super::codel::Controller;
 use super::frames::Frames;
+use super::positive::positive;
 use super::{Backlog, Discipline, Fates, Item, Line, Queued};
 use crate::Chance;
 

@@ -3,6 +3,7 @@ use netstudy_units::Time;
 use super::{
     AnyQueue, Backlog, ClassStatistics, Discipline, Fates, Item, Line, QueueConfig, Queued,
 };
+use crate::stepped::Wire;
 use crate::{Chance, Link, PortCounters};
 
 /// The queue of a port, with its counters.
@@ -65,6 +66,12 @@ impl<F: Queued> PortQueue<F> {
     pub fn next(&self, free_at: Time) -> Time {
         // The maximum with `NEVER` is `NEVER`.
         self.queue.next().max(free_at).max(self.last_arrival)
+    }
+
+    /// When a wire takes the next frame: as soon as it is free.
+    #[must_use]
+    pub fn next_pull<W>(&self, wire: &Wire<W>) -> Time {
+        if wire.waiting() > 0 { Time::NEVER } else { self.next(wire.drained_at()) }
     }
 
     /// The frames that wait.

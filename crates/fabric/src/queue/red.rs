@@ -4,8 +4,9 @@ use alloc::string::String;
 use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::any::{happens, positive};
 use super::frames::Frames;
+use super::happens::happens;
+use super::positive::positive;
 use super::{Backlog, Discipline, Fates, Item, Line, Queued};
 use crate::Chance;
 

@@ -30,13 +30,23 @@ pub const CUT_THROUGH_BYTES: u32 = 64;
 pub struct Link {
     serializer: Serializer,
     delay: Duration,
+    mtu_bytes: u32,
 }
 
+/// MTU of Ethernet (IEEE 802.3, 3.2.7).
+const ETHERNET_MTU_BYTES: u32 = 1500;
+
 impl Link {
-    /// A link with this bit rate and this propagation delay.
+    /// A link with this bit rate and this propagation delay, and the MTU of Ethernet, 1500 bytes.
     #[must_use]
     pub const fn new(rate: Rate, delay: Duration) -> Self {
-        Self { serializer: Serializer::new(rate), delay }
+        Self { serializer: Serializer::new(rate), delay, mtu_bytes: ETHERNET_MTU_BYTES }
+    }
+
+    /// The link with a different MTU: the size of the largest IP packet.
+    #[must_use]
+    pub const fn with_mtu(self, mtu_bytes: u32) -> Self {
+        Self { mtu_bytes, ..self }
     }
 
     /// How long a frame of `frame_bytes` occupies the wire, interpacket gap included.
@@ -44,6 +54,12 @@ impl Link {
     #[inline]
     pub const fn serialization(&self, frame_bytes: u32) -> Duration {
         self.serializer.time(frame_bytes + headers::ETHERNET_GAP_BYTES)
+    }
+
+    /// Size of the largest frame: of an IP packet of the size of the MTU.
+    #[must_use]
+    pub const fn frame_bytes_max(&self) -> u32 {
+        ethernet::frame_bytes(self.mtu_bytes)
     }
 
     /// Propagation delay.

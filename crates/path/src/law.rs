@@ -6,7 +6,7 @@ use netstudy_records::{Check, Jitter};
 use crate::PathCounters;
 use crate::chance::MILLION;
 
-/// A right link breaks one of the laws below once in this number of runs.
+/// A correct link breaks one of the laws below once in this number of runs.
 const RUNS: f64 = 1e6;
 /// With this number of draws, their mean is normally distributed for the purpose here.
 const DRAWS_OF_NORMAL: u64 = 1_000;
@@ -14,7 +14,8 @@ const DRAWS_OF_NORMAL: u64 = 1_000;
 /// One random property of one path after a run, compared with the plan.
 struct Seen {
     detail: String,
-    /// How likely a right link is to give something as far from its mean, on the same side, at least.
+    /// How likely a correct link is to give something as far from its mean, on the same side, at
+    /// least.
     likelihood: f64,
 }
 
@@ -251,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn a_right_link_keeps_all_laws() {
+    fn a_correct_link_keeps_all_laws() {
         for frames in [0, 1, 10, 5_000, 200_000] {
             let path = after(&rich(), frames);
             let checks = checks(&[of("a", &path)]);

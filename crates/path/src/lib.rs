@@ -1,5 +1,5 @@
 //! One direction of an imperfect link: it loses some frames, duplicates some, and delays each by
-//! another time.
+//! a different time.
 //!
 //! The simulator and the user-space switch use the same code. Each kind of choice draws from a stream
 //! of its own, named by the end that sends, so that the loss of a frame depends only on its number on
@@ -45,7 +45,7 @@ pub struct PathCounters {
     pub jitter_ps: u128,
 }
 
-/// When a frame arrives, and when its duplicate does; none of both if it is lost.
+/// When a frame arrives, and when its duplicate does; neither if it is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passage {
     /// Arrival of the frame.

@@ -1,7 +1,6 @@
 //! All disciplines by name: selects the code of the discipline that a plan describes.
 
 use alloc::boxed::Box;
-use alloc::format;
 use alloc::string::String;
 
 use netstudy_units::Time;
@@ -9,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Backlog, BucketConfig, CoDel, CoDelConfig, Discipline, Drr, DrrConfig, Fates, Fifo, FifoConfig,
-    FqCoDel, FqCoDelConfig, Item, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued, Red,
-    RedConfig, Shaper, Varying, VaryingConfig,
+    FqCoDel, FqCoDelConfig, Item, Line, Pie, PieConfig, Policer, Priority, PriorityConfig, Queued,
+    Red, RedConfig, Shaper, Varying, VaryingConfig,
 };
-use crate::{BufferConfig, Chance, Link};
+use crate::{BufferConfig, Chance};
 
 /// The queue discipline of a port and its parameters, as written in plans.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -65,6 +64,24 @@ impl QueueConfig {
         }
     }
 
+    /// True if the discipline, or one of its classes or of those under it, takes in any number of
+    /// frames, so that only the memory of its device limits them: the buffer of a switch, or the
+    /// transmit queue of a host's interface.
+    #[must_use]
+    pub fn is_unlimited(&self) -> bool {
+        match self {
+            Self::Fifo(config) => config.limit_bytes.is_none() && config.limit_packets.is_none(),
+            Self::Priority(config) => config.bands.iter().any(|band| band.limit_packets.is_none()),
+            Self::Drr(config) => config.classes.iter().any(|class| class.limit_packets.is_none()),
+            Self::Shaper(BucketConfig { over, .. })
+            | Self::Policer(BucketConfig { over, .. })
+            | Self::VaryingRate(VaryingConfig { over, .. }) => {
+                over.as_ref().is_none_or(|over| over.is_unlimited())
+            }
+            Self::Red(_) | Self::CoDel(_) | Self::FqCoDel(_) | Self::Pie(_) => false,
+        }
+    }
+
     /// True if the discipline, or one under it, charges a packet of segmentation offload as one
     /// frame ([`BucketConfig::offload_as_one`]).
     #[must_use]
@@ -104,17 +121,6 @@ pub fn check_at_switch(
         return Err("the switch marks frames by its ecn_threshold_bytes: give only one".into());
     }
     Ok(())
-}
-
-/// Checks that a parameter is above 0.
-pub(super) fn positive(name: &str, value: impl Into<u64>) -> Result<(), String> {
-    if value.into() == 0 { Err(format!("{name}: must be above 0")) } else { Ok(()) }
-}
-
-/// Draws an event of this probability.
-pub(super) fn happens(probability: f64, chance: &mut impl Chance) -> bool {
-    const DRAWS: u32 = 1 << 31;
-    f64::from(chance.below(DRAWS)) < probability * f64::from(DRAWS)
 }
 
 /// A queue of any discipline.
@@ -161,27 +167,28 @@ macro_rules! each {
 }
 
 impl<F: Queued> AnyQueue<F> {
-    /// An empty queue before `link`.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &QueueConfig, link: &Link) -> Self {
+    pub fn new(config: &QueueConfig, line: &Line) -> Self {
         match config {
             QueueConfig::Fifo(config) => Self::Fifo(Fifo::new(config)),
-            QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, link))),
-            QueueConfig::CoDel(config) => Self::CoDel(CoDel::new(config)),
-            QueueConfig::FqCoDel(config) => Self::FqCoDel(FqCoDel::new(config)),
+            QueueConfig::Red(config) => Self::Red(Box::new(Red::new(config, line))),
+            QueueConfig::CoDel(config) => Self::CoDel(CoDel::new(config, line)),
+            QueueConfig::FqCoDel(config) => Self::FqCoDel(FqCoDel::new(config, line)),
             QueueConfig::Pie(config) => Self::Pie(Box::new(Pie::new(config))),
             QueueConfig::Priority(config) => Self::Priority(Priority::new(config)),
             QueueConfig::Drr(config) => Self::Drr(Drr::new(config)),
-            QueueConfig::Shaper(config) => Self::Shaper(Shaper::new(config, link)),
-            QueueConfig::Policer(config) => Self::Policer(Policer::new(config, link)),
-            QueueConfig::VaryingRate(config) => Self::Varying(Varying::new(config, link)),
+            QueueConfig::Shaper(config) => Self::Shaper(Shaper::new(config, line)),
+            QueueConfig::Policer(config) => Self::Policer(Policer::new(config, line)),
+            QueueConfig::VaryingRate(config) => Self::Varying(Varying::new(config, line)),
         }
     }
 
-    /// The queue below a shaper, a policer or a varying rate; if none is given, a FIFO that only the buffer limits.
-    pub(super) fn over(config: Option<&QueueConfig>, link: &Link) -> Self {
+    /// The queue below a shaper, a policer or a varying rate; if none is given, a FIFO that only the
+    /// buffer limits.
+    pub(super) fn over(config: Option<&QueueConfig>, line: &Line) -> Self {
         match config {
-            Some(config) => Self::new(config, link),
+            Some(config) => Self::new(config, line),
             None => Self::Fifo(Fifo::new(&FifoConfig::default())),
         }
     }

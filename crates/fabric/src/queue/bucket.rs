@@ -5,7 +5,7 @@ use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::QueueConfig;
-use super::any::positive;
+use super::positive::positive;
 
 /// Parameters of [`super::Shaper`] (`tc-tbf(8)`) and of [`super::Policer`] (`tc-police(8)`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

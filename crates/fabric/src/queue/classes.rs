@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
 
-use super::any::positive;
+use super::positive::positive;
 
 /// A band of [`super::Priority`].
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,9 +3,9 @@ use alloc::string::String;
 use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::any::positive;
 use super::frames::Frames;
-use super::{Backlog, Discipline, Fates, Item, Queued};
+use super::positive::positive;
+use super::{Backlog, Discipline, Fates, Item, Line, Queued};
 use crate::Chance;
 
 /// Parameters of [`CoDel`], as in `tc-codel(8)`.
@@ -41,13 +41,13 @@ pub struct CoDel<F> {
 }
 
 impl<F: Queued> CoDel<F> {
-    /// An empty queue.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &CoDelConfig) -> Self {
+    pub fn new(config: &CoDelConfig, line: &Line) -> Self {
         Self {
             frames: Frames::new(),
             limit_frames: config.limit_packets as usize,
-            controller: Controller::new(config.target_ns, config.interval_ns, config.ecn),
+            controller: Controller::new(config.target_ns, config.interval_ns, config.ecn, line),
         }
     }
 }
@@ -58,7 +58,6 @@ impl<F: Queued> Discipline<F> for CoDel<F> {
             fates.drop_at_arrival(&item);
             return;
         }
-        self.controller.note_size(item.bytes);
         self.frames.push(item);
     }
 
@@ -91,7 +90,8 @@ pub(super) struct Controller {
     /// `count` when the queue last began to drop.
     lastcount: u32,
     dropping: bool,
-    /// Largest frame seen so far. The queue drops nothing if it holds at most so many bytes.
+    /// The largest frame of the line: RFC 8289 says "should use interface MTU", and Linux does
+    /// (`params->mtu`). Nothing is dropped while at most so many bytes wait.
     maxpacket: u32,
 }
 
@@ -106,7 +106,7 @@ struct Taken<F> {
 const REMEMBERED_INTERVALS: u64 = 16;
 
 impl Controller {
-    pub(super) const fn new(target_ns: u64, interval_ns: u64, ecn: bool) -> Self {
+    pub(super) const fn new(target_ns: u64, interval_ns: u64, ecn: bool, line: &Line) -> Self {
         Self {
             target: Duration::from_ns(target_ns),
             interval: Duration::from_ns(interval_ns),
@@ -116,13 +116,8 @@ impl Controller {
             count: 0,
             lastcount: 0,
             dropping: false,
-            maxpacket: 0,
+            maxpacket: line.frame_bytes_max(),
         }
-    }
-
-    /// Notes the size of a frame that enters the queue.
-    pub(super) fn note_size(&mut self, bytes: u32) {
-        self.maxpacket = self.maxpacket.max(bytes);
     }
 
     /// `deque` of RFC 8289, 5.5. With ECN, a frame is marked where the RFC drops it, and leaves

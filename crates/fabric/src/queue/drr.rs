@@ -6,9 +6,9 @@ use netstudy_ring::Ring;
 use netstudy_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::any::positive;
 use super::classes::{self, Classes, DrrClass};
 use super::frames::Frames;
+use super::positive::positive;
 use super::{Backlog, Discipline, Fates, Item, Queued};
 use crate::Chance;
 

@@ -5,10 +5,10 @@ use netstudy_ring::Ring;
 use netstudy_units::Time;
 use serde::{Deserialize, Serialize};
 
-use super::any::positive;
 use super::codel::Controller;
 use super::frames::Frames;
-use super::{Backlog, Discipline, Fates, Item, Queued};
+use super::positive::positive;
+use super::{Backlog, Discipline, Fates, Item, Line, Queued};
 use crate::Chance;
 
 /// Parameters of [`FqCoDel`], as in `tc-fq_codel(8)`.
@@ -17,7 +17,7 @@ use crate::Chance;
 pub struct FqCoDelConfig {
     /// Most frames that may wait in all queues together.
     pub limit_packets: u32,
-    /// Number of queues. Flows whose hashes are equal modulo this number share a queue.
+    /// Number of queues. Which flows share a queue is random: it differs from run to run.
     pub flows: u32,
     /// As in [`super::CoDelConfig::target_ns`], for each queue.
     pub target_ns: u64,
@@ -51,6 +51,9 @@ pub struct FqCoDel<F> {
     backlog: Backlog,
     limit_frames: u64,
     quantum: i64,
+    /// Mixed into the hash of flows, so that other flows share a queue in each run (RFC 8290, 4.1).
+    /// None: no frame has come yet.
+    perturbation: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -67,12 +70,12 @@ struct Queue<F> {
 const BATCH_FRAMES: usize = 64;
 
 impl<F: Queued> FqCoDel<F> {
-    /// An empty queue for each flow.
+    /// An empty queue for each flow, before `line`.
     #[must_use]
-    pub fn new(config: &FqCoDelConfig) -> Self {
+    pub fn new(config: &FqCoDelConfig, line: &Line) -> Self {
         let queue = |_| Queue {
             frames: Frames::new(),
-            codel: Controller::new(config.target_ns, config.interval_ns, config.ecn),
+            codel: Controller::new(config.target_ns, config.interval_ns, config.ecn, line),
             credits: 0,
             is_active: false,
         };
@@ -83,7 +86,16 @@ impl<F: Queued> FqCoDel<F> {
             backlog: Backlog::default(),
             limit_frames: config.limit_packets.into(),
             quantum: config.quantum_bytes.into(),
+            perturbation: None,
         }
+    }
+
+    /// The number of the queue of a flow.
+    pub(super) fn queue_of(&mut self, flow: u32, chance: &mut impl Chance) -> u32 {
+        let perturbation = *self.perturbation.get_or_insert_with(|| chance.below(u32::MAX));
+        let hash = mixed(flow ^ perturbation);
+        // `reciprocal_scale` of Linux.
+        ((u64::from(hash) * self.queues.len() as u64) >> 32) as u32
     }
 
     /// Drops half of the frames of the longest queue, from its head (RFC 8290, 4.1).
@@ -110,15 +122,24 @@ impl<F: Queued> FqCoDel<F> {
     }
 }
 
+/// A hash in which each bit depends on each bit of the number (`lowbias32` of Wellons, "Prospecting
+/// for hash functions", 2018).
+const fn mixed(number: u32) -> u32 {
+    let mut hash = number ^ (number >> 16);
+    hash = hash.wrapping_mul(0x7FEB_352D);
+    hash ^= hash >> 15;
+    hash = hash.wrapping_mul(0x846C_A68B);
+    hash ^ (hash >> 16)
+}
+
 const fn without(backlog: Backlog, bytes: u32) -> Backlog {
     Backlog { bytes: backlog.bytes - bytes as u64, frames: backlog.frames - 1 }
 }
 
 impl<F: Queued> Discipline<F> for FqCoDel<F> {
-    fn enqueue<C: Chance>(&mut self, item: Item<F>, _chance: &mut C, fates: &mut Fates<F>) {
-        let number = item.frame.flow() % self.queues.len() as u32;
+    fn enqueue<C: Chance>(&mut self, item: Item<F>, chance: &mut C, fates: &mut Fates<F>) {
+        let number = self.queue_of(item.frame.flow(), chance);
         let queue = &mut self.queues[number as usize];
-        queue.codel.note_size(item.bytes);
         queue.frames.push(item);
         self.backlog = self.backlog.and(Backlog { bytes: item.bytes.into(), frames: 1 });
         if !queue.is_active {

@@ -20,9 +20,12 @@ mod fifo;
 mod fq_codel;
 mod frames;
 mod granted;
+mod happens;
+mod line;
 mod pie;
 mod policer;
 mod port;
+mod positive;
 mod priority;
 mod red;
 mod shaper;
@@ -38,6 +41,7 @@ pub use fates::{ClassStatistics, Counted, Fates};
 pub use fifo::{Fifo, FifoConfig};
 pub use fq_codel::{FqCoDel, FqCoDelConfig};
 pub use granted::{Granted, GrantedPort, Offered};
+pub use line::Line;
 pub use pie::{Pie, PieConfig};
 pub use policer::Policer;
 pub use port::PortQueue;
@@ -54,7 +58,8 @@ use crate::stepped::Mark;
 
 /// A frame as a queue discipline sees it.
 pub trait Queued: Mark + Copy + Default {
-    /// A hash of the frame's flow: equal for all frames of a flow.
+    /// A number or a hash of the frame's flow: equal for all frames of a flow. Disciplines mix its
+    /// bits.
     fn flow(&self) -> u32;
 
     /// The frame's differentiated services code point (RFC 2474, 3), 0 to 63.

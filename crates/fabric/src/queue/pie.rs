@@ -3,8 +3,9 @@ use alloc::string::String;
 use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::any::{happens, positive};
 use super::frames::Frames;
+use super::happens::happens;
+use super::positive::positive;
 use super::{Backlog, Discipline, Fates, Item, Queued};
 use crate::Chance;
 
@@ -28,7 +29,7 @@ pub struct PieConfig {
 }
 
 impl PieConfig {
-    /// An error names a parameter with which no frame would ever pass, or the controller not work.
+    /// An error names a parameter with which no frame would ever pass, or with which the controller cannot work.
     pub(super) fn check(&self) -> Result<(), String> {
         positive("limit_packets", self.limit_packets)?;
         positive("target_ns", self.target_ns)?;

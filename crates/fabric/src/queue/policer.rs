@@ -3,8 +3,8 @@ use alloc::boxed::Box;
 use netstudy_units::Time;
 
 use super::bucket::Bucket;
-use super::{AnyQueue, Backlog, BucketConfig, Discipline, Fates, Item, Queued};
-use crate::{Chance, Link};
+use super::{AnyQueue, Backlog, BucketConfig, Discipline, Fates, Item, Line, Queued};
+use crate::Chance;
 
 /// A token bucket that drops a frame if there are not enough tokens when it arrives.
 #[derive(Clone, Debug)]
@@ -14,10 +14,10 @@ pub struct Policer<F> {
 }
 
 impl<F: Queued> Policer<F> {
-    /// An empty queue before `link`.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &BucketConfig, link: &Link) -> Self {
-        let over = Box::new(AnyQueue::over(config.over.as_deref(), link));
+    pub fn new(config: &BucketConfig, line: &Line) -> Self {
+        let over = Box::new(AnyQueue::over(config.over.as_deref(), line));
         Self { bucket: Bucket::new(config), over }
     }
 }

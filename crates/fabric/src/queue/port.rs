@@ -1,6 +1,9 @@
 use netstudy_units::Time;
 
-use super::{AnyQueue, Backlog, ClassStatistics, Discipline, Fates, Item, QueueConfig, Queued};
+use super::{
+    AnyQueue, Backlog, ClassStatistics, Discipline, Fates, Item, Line, QueueConfig, Queued,
+};
+use crate::stepped::Wire;
 use crate::{Chance, Link, PortCounters};
 
 /// The queue of a port, with its counters.
@@ -19,7 +22,11 @@ impl<F: Queued> PortQueue<F> {
     /// An empty queue before `link`.
     #[must_use]
     pub fn new(config: &QueueConfig, link: &Link) -> Self {
-        Self { queue: AnyQueue::new(config, link), fates: Fates::new(), last_arrival: Time::ZERO }
+        Self {
+            queue: AnyQueue::new(config, &Line::new(link)),
+            fates: Fates::new(),
+            last_arrival: Time::ZERO,
+        }
     }
 
     /// Gives the discipline a frame for which the buffer has room.
@@ -27,6 +34,7 @@ impl<F: Queued> PortQueue<F> {
         self.last_arrival = item.at;
         self.fates.offer(&item.frame, item.bytes);
         self.queue.enqueue(item, chance, &mut self.fates);
+        self.ask_if_empty(item.at, chance);
     }
 
     /// Counts an arriving frame that is dropped because the buffer has no room for it.
@@ -39,7 +47,16 @@ impl<F: Queued> PortQueue<F> {
     pub fn dequeue(&mut self, now: Time, chance: &mut impl Chance) -> Option<Item<F>> {
         let item = self.queue.dequeue(now, chance, &mut self.fates)?;
         self.fates.send(now, &item);
+        self.ask_if_empty(now, chance);
         Some(item)
+    }
+
+    /// Asks for a frame if none is left, so that the disciplines learn that nothing waits: a device
+    /// of Linux asks until it gets none (`__qdisc_run`), also after an arrival that was dropped.
+    fn ask_if_empty(&mut self, now: Time, chance: &mut impl Chance) {
+        if self.queue.backlog().frames == 0 {
+            self.queue.dequeue(now, chance, &mut self.fates);
+        }
     }
 
     /// Earliest time at which a port may take out a frame whose wire is free at `free_at`;
@@ -49,6 +66,12 @@ impl<F: Queued> PortQueue<F> {
     pub fn next(&self, free_at: Time) -> Time {
         // The maximum with `NEVER` is `NEVER`.
         self.queue.next().max(free_at).max(self.last_arrival)
+    }
+
+    /// When a wire takes the next frame: as soon as it is free.
+    #[must_use]
+    pub fn next_pull<W>(&self, wire: &Wire<W>) -> Time {
+        if wire.waiting() > 0 { Time::NEVER } else { self.next(wire.drained_at()) }
     }
 
     /// The frames that wait.

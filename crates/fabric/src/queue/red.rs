@@ -4,10 +4,11 @@ use alloc::string::String;
 use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
-use super::any::{happens, positive};
 use super::frames::Frames;
-use super::{Backlog, Discipline, Fates, Item, Queued};
-use crate::{Chance, Link};
+use super::happens::happens;
+use super::positive::positive;
+use super::{Backlog, Discipline, Fates, Item, Line, Queued};
+use crate::Chance;
 
 /// Parameters of [`Red`], as in `tc-red(8)`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -77,25 +78,26 @@ pub struct Red<F> {
     frames: Frames<F>,
     /// `w_q`.
     weight: f64,
-    /// `s`: transmission time of a usual frame.
+    /// `s`: transmission time of a usual frame, at the rate at which frames leave.
     usual: Duration,
     /// Average length in bytes.
     avg: f64,
-    /// Start of the idle time, `q_time`; none: the queue is not empty.
+    /// Start of the idle time, `q_time`; none: the queue is in use. It begins when no frame is found
+    /// to take out (`red_dequeue` of Linux): the last one may still wait in a shaper in front.
     idle_since: Option<Time>,
     /// Frames since the last mark or drop while the average is between the thresholds; -1: none.
     count: i64,
 }
 
 impl<F: Queued> Red<F> {
-    /// An empty queue before `link`.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &RedConfig, link: &Link) -> Self {
+    pub fn new(config: &RedConfig, line: &Line) -> Self {
         Self {
             config: *config,
             frames: Frames::new(),
             weight: config.weight().unwrap_or(0.5),
-            usual: link.serialization(config.avpkt_bytes),
+            usual: line.time(config.avpkt_bytes),
             avg: 0.0,
             idle_since: Some(Time::ZERO),
             count: -1,
@@ -157,9 +159,6 @@ impl<F: Queued> Discipline<F> for Red<F> {
             self.frames.push(item);
         } else {
             fates.drop_at_arrival(&item);
-            if self.frames.len() == 0 {
-                self.idle_since = Some(item.at);
-            }
         }
     }
 
@@ -169,11 +168,11 @@ impl<F: Queued> Discipline<F> for Red<F> {
         _chance: &mut C,
         _fates: &mut Fates<F>,
     ) -> Option<Item<F>> {
-        let item = self.frames.pop()?;
-        if self.frames.len() == 0 {
-            self.idle_since = Some(now);
+        let item = self.frames.pop();
+        if item.is_none() {
+            self.idle_since.get_or_insert(now);
         }
-        Some(item)
+        item
     }
 
     fn backlog(&self) -> Backlog {
@@ -186,7 +185,9 @@ mod tests {
     use netstudy_units::Rate;
 
     use super::super::tests::{Always, BYTES, Bench, Probe, ms};
+    use super::super::{BucketConfig, PortQueue, QueueConfig};
     use super::*;
+    use crate::Link;
 
     const CONFIG: RedConfig = RedConfig {
         limit_bytes: 60_000,
@@ -198,10 +199,14 @@ mod tests {
         ecn: true,
     };
 
+    /// With its gap of 20 bytes a usual frame takes 1 ms.
+    fn link() -> Link {
+        Link::new(Rate::from_bps(8_160_000), Duration::ZERO)
+    }
+
     fn red() -> Bench<Red<Probe>> {
-        // With its gap of 20 bytes a usual frame takes 1 ms.
-        let link = Link::new(Rate::from_bps(8_160_000), Duration::ZERO);
-        Bench::new(Red::new(&CONFIG, &link))
+        let link = link();
+        Bench::new(Red::new(&CONFIG, &Line::new(&link)))
     }
 
     fn is_near(value: f64, expected: f64) {
@@ -225,11 +230,61 @@ mod tests {
         // and 3000 bytes: 250, 687.5, 1265.625.
         is_near(bench.queue.avg, 1265.625);
         for _ in 0..4 {
-            bench.take(ms(4.0));
+            assert!(bench.take(ms(2.0)).is_some());
         }
-        // Idle for 3 ms, i.e. three usual frames: times (3/4)^3.
+        assert!(bench.take(ms(4.0)).is_none() && bench.take(ms(5.0)).is_none());
+        // Idle for 3.5 ms, i.e. three usual frames: times (3/4)^3.
         bench.put_plain(ms(7.5), 4..5);
         is_near(bench.queue.avg, 1265.625 * 0.421_875);
+    }
+
+    /// Fills RED under a limiter of 1 Mbit/s, 8 ms for a usual frame, with 60 frames, and lets them
+    /// leave. Returns whether a frame that arrives at `at` gets a mark.
+    fn marks_after_60_frames(limiter: &QueueConfig, at: Time) -> bool {
+        let mut port = PortQueue::new(limiter, &link());
+        let chance = &mut Always(0.999);
+        let frame = Probe { is_capable: true, ..Probe::default() };
+        let item = |at| Item { frame, bytes: BYTES, at, ready: at };
+        for _ in 0..60 {
+            port.enqueue(item(Time::ZERO), chance);
+        }
+        while port.next(Time::ZERO) < Time::NEVER {
+            port.dequeue(port.next(Time::ZERO), chance);
+        }
+        let before = port.counters();
+        port.enqueue(item(at), chance);
+        port.counters().frames_marked > before.frames_marked
+    }
+
+    #[test]
+    fn the_idle_time_under_a_limiter_begins_after_its_last_frame_and_has_its_rate() {
+        // With n usual frames in the queue the average becomes x(n) = 3/4 x(n - 1) + n / 4, so that
+        // x(n) = n - 3 + 3 (3/4)^n. The last frame finds 59.
+        let mut bench = red();
+        let capable = Probe { is_capable: true, ..Probe::default() };
+        (0..60).for_each(|_| bench.put(Time::ZERO, BYTES, capable));
+        assert!((bench.queue.avg - 56_000.0).abs() < 1.0, "{}", bench.queue.avg);
+        // After four usual frames it is 56,000 x (3/4)^4 = 17,719, above the upper threshold; after
+        // five it is 13,289, below it.
+        let over = Some(alloc::boxed::Box::new(QueueConfig::Red(CONFIG)));
+        let shaper = QueueConfig::Shaper(BucketConfig {
+            rate_bps: 1_000_000,
+            burst_bytes: 1000,
+            overhead_bytes: 0,
+            offload_as_one: false,
+            over: over.clone(),
+        });
+        // The bucket is full at the beginning: the last frame leaves at 59 x 8 = 472 ms.
+        assert!(marks_after_60_frames(&shaper, ms(472.0 + 39.9)));
+        assert!(!marks_after_60_frames(&shaper, ms(472.0 + 40.1)));
+        let varying = QueueConfig::VaryingRate(super::super::VaryingConfig {
+            steps: [(1_000_000, 2_000_000), (1_000_000, 0)].map(Into::into).to_vec(),
+            overhead_bytes: 0,
+            over,
+        });
+        // 1 Mbit/s on average: 2 kbit in every second millisecond, the last ones in that from 478 ms.
+        assert!(marks_after_60_frames(&varying, ms(479.0 + 39.9)));
+        assert!(!marks_after_60_frames(&varying, ms(479.0 + 40.1)));
     }
 
     #[test]

@@ -3,8 +3,8 @@ use alloc::boxed::Box;
 use netstudy_units::Time;
 
 use super::bucket::Bucket;
-use super::{AnyQueue, Backlog, BucketConfig, Discipline, Fates, Item, Queued};
-use crate::{Chance, Link};
+use super::{AnyQueue, Backlog, BucketConfig, Discipline, Fates, Item, Line, Queued};
+use crate::Chance;
 
 /// A token bucket that holds frames back until there are tokens for them.
 ///
@@ -24,10 +24,11 @@ pub struct Shaper<F> {
 }
 
 impl<F: Queued> Shaper<F> {
-    /// An empty queue before `link`.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &BucketConfig, link: &Link) -> Self {
-        let over = Box::new(AnyQueue::over(config.over.as_deref(), link));
+    pub fn new(config: &BucketConfig, line: &Line) -> Self {
+        let line = line.limited(config.rate_bps, config.overhead_bytes);
+        let over = Box::new(AnyQueue::over(config.over.as_deref(), &line));
         let offload_as_one = config.offload_as_one;
         Self { bucket: Bucket::new(config), offload_as_one, over, first: None }
     }

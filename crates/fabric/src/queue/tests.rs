@@ -99,13 +99,18 @@ fn link() -> Link {
     Link::new(Rate::from_bps(100_000_000), Duration::ZERO)
 }
 
+fn line() -> Line {
+    Line::new(&link())
+}
+
 fn codel() -> CoDel<Probe> {
-    CoDel::new(&CoDelConfig {
+    let config = CoDelConfig {
         limit_packets: 1000,
         target_ns: 5_000_000,
         interval_ns: 100_000_000,
         ecn: true,
-    })
+    };
+    CoDel::new(&config, &line())
 }
 
 #[test]
@@ -165,6 +170,35 @@ fn codel_drops_nothing_while_a_frame_at_most_waits() {
     assert_eq!((bench.dropped(), bench.sent.len()), (vec![], 100));
 }
 
+/// Whether a queue of `frames` frames of 100 bytes, one of which leaves every 10 ms, drops any.
+fn drops_small(mut bench: Bench<impl Discipline<Probe>>, frames: u32) -> bool {
+    for number in 0..frames {
+        bench.put(Time::ZERO, 100, Probe { number, ..Probe::default() });
+    }
+    for step in 1..=frames {
+        bench.take(ms(f64::from(step) * 10.0));
+    }
+    !bench.dropped().is_empty()
+}
+
+#[test]
+fn codel_drops_nothing_while_less_than_the_largest_frame_of_the_link_waits() {
+    // The first drop is possible at 110 ms, if more than 1518 bytes have waited since 10 ms, behind
+    // the frame that leaves: 26 frames leave 15 then, 27 leave 16.
+    assert_eq!([26, 27].map(|frames| drops_small(Bench::new(codel()), frames)), [false, true]);
+    let fair = |frames| drops_small(Bench::new(fq_codel(100)), frames);
+    assert_eq!([26, 27].map(fair), [false, true]);
+    // On a link with an MTU of 9000 bytes, 90 frames of 100 bytes are less.
+    let jumbo = Line::new(&link().with_mtu(9000));
+    let config = QueueConfig::CoDel(CoDelConfig {
+        limit_packets: 1000,
+        target_ns: 5_000_000,
+        interval_ns: 100_000_000,
+        ecn: true,
+    });
+    assert!(!drops_small(Bench::new(AnyQueue::new(&config, &jumbo)), 90));
+}
+
 #[test]
 fn a_fifo_drops_what_exceeds_its_limit() {
     let limits = [(Some(3500), None), (None, Some(3)), (None, None)];
@@ -177,14 +211,15 @@ fn a_fifo_drops_what_exceeds_its_limit() {
 }
 
 fn fq_codel(limit_packets: u32) -> FqCoDel<Probe> {
-    FqCoDel::new(&FqCoDelConfig {
+    let config = FqCoDelConfig {
         limit_packets,
         flows: 8,
         target_ns: 5_000_000,
         interval_ns: 100_000_000,
         quantum_bytes: 1500,
         ecn: true,
-    })
+    };
+    FqCoDel::new(&config, &line())
 }
 
 #[test]
@@ -213,6 +248,21 @@ fn the_longest_flow_pays_for_the_limit() {
     assert_eq!(bench.queue.backlog(), Backlog { bytes: 6000, frames: 6 });
     while bench.take(ms(1.0)).is_some() {}
     assert_eq!(bench.sent, [50, 5, 6, 7, 8, 9]);
+}
+
+#[test]
+fn other_flows_share_a_queue_in_each_run() {
+    let queues = |draw| -> Vec<u32> {
+        let mut queue = fq_codel(100);
+        (0..16).map(|flow| queue.queue_of(flow, &mut Always(draw))).collect()
+    };
+    let pairs = |queues: &[u32]| -> Vec<bool> {
+        queues.iter().flat_map(|a| queues.iter().map(move |b| a == b)).collect()
+    };
+    let [first, again, other] = [0.25, 0.25, 0.75].map(queues);
+    assert_eq!(first, again, "all frames of a run have the same perturbation");
+    assert!(first.iter().chain(&other).all(|&queue| queue < 8));
+    assert_ne!(pairs(&first), pairs(&other));
 }
 
 #[test]
@@ -275,7 +325,7 @@ fn bucket(over: Option<QueueConfig>) -> BucketConfig {
 #[test]
 fn a_shaper_holds_frames_back_until_there_are_tokens() {
     let limit = QueueConfig::Fifo(FifoConfig { limit_bytes: None, limit_packets: Some(5) });
-    let mut bench = Bench::new(Shaper::new(&bucket(Some(limit)), &link()));
+    let mut bench = Bench::new(Shaper::new(&bucket(Some(limit)), &line()));
     bench.put_plain(Time::ZERO, 0..6);
     assert_eq!(bench.dropped(), [5]);
     bench.put(Time::ZERO, 3001, Probe { number: 9, ..Probe::default() });
@@ -296,7 +346,7 @@ fn a_shaper_holds_frames_back_until_there_are_tokens() {
 
 fn counting_packets(over: Option<QueueConfig>) -> Bench<Shaper<Probe>> {
     let config = BucketConfig { offload_as_one: true, ..bucket(over) };
-    Bench::new(Shaper::new(&config, &link()))
+    Bench::new(Shaper::new(&config, &line()))
 }
 
 /// Puts in a packet of `frames` frames, numbered from `first` on.
@@ -331,7 +381,7 @@ fn a_shaper_that_counts_offloaded_packets_as_one_charges_their_first_frames() {
 
 #[test]
 fn a_shaper_that_counts_frames_charges_all_frames_of_a_packet() {
-    let mut bench = Bench::new(Shaper::new(&bucket(None), &link()));
+    let mut bench = Bench::new(Shaper::new(&bucket(None), &line()));
     put_packet(&mut bench, Time::ZERO, 0, 7, 0);
     assert_eq!(take_all(&mut bench, Time::ZERO), 3);
     assert_eq!(bench.queue.next(), ms(1.0));
@@ -396,7 +446,7 @@ fn only_shapers_of_hosts_count_offloaded_packets_as_one() {
 
 #[test]
 fn a_policer_drops_frames_without_tokens_when_they_arrive() {
-    let mut bench = Bench::new(Policer::new(&bucket(None), &link()));
+    let mut bench = Bench::new(Policer::new(&bucket(None), &line()));
     bench.put_plain(Time::ZERO, 0..5);
     bench.put_plain(ms(1.0), 5..7);
     assert_eq!(bench.dropped(), [3, 4, 6]);

@@ -6,8 +6,8 @@ use netstudy_units::{Duration, Time};
 use serde::{Deserialize, Serialize};
 
 use super::bucket::is_zero;
-use super::{AnyQueue, Backlog, Discipline, Fates, Item, QueueConfig, Queued};
-use crate::{Chance, Link};
+use super::{AnyQueue, Backlog, Discipline, Fates, Item, Line, QueueConfig, Queued};
+use crate::Chance;
 
 /// Parameters of [`Varying`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -57,6 +57,14 @@ impl VaryingConfig {
         }
         self.over.as_ref().map_or(Ok(()), |over| over.check())
     }
+
+    /// The mean of the rates, rounded down.
+    fn mean_bps(&self) -> u64 {
+        let sum = |of: fn(&RateStep) -> u128| self.steps.iter().map(of).sum::<u128>();
+        let lasts_ns = sum(|step| step.lasts_ns.into());
+        let bits = sum(|step| u128::from(step.lasts_ns) * u128::from(step.rate_bps));
+        bits.checked_div(lasts_ns).unwrap_or(0) as u64
+    }
 }
 
 /// A line whose rate changes with time, such as that of a mobile network: a frame leaves when the
@@ -74,10 +82,11 @@ pub struct Varying<F> {
 }
 
 impl<F: Queued> Varying<F> {
-    /// An empty queue before `link`.
+    /// An empty queue before `line`.
     #[must_use]
-    pub fn new(config: &VaryingConfig, link: &Link) -> Self {
-        let over = Box::new(AnyQueue::over(config.over.as_deref(), link));
+    pub fn new(config: &VaryingConfig, line: &Line) -> Self {
+        let line = line.limited(config.mean_bps(), config.overhead_bytes);
+        let over = Box::new(AnyQueue::over(config.over.as_deref(), &line));
         let rates = Rates::new(&config.steps);
         Self { rates, overhead_bytes: config.overhead_bytes, over, first: None }
     }
@@ -201,6 +210,15 @@ mod tests {
         let carried: Vec<_> = (0..4).map(|_| rates.carry(ms(0), 12_000)).collect();
         let half = Duration::from_ps(500_000_000);
         assert_eq!(carried, [ms(0) + half, ms(1), ms(3), ms(3) + half]);
+    }
+
+    #[test]
+    fn the_mean_rate_weights_each_step_by_its_time() {
+        let steps = [(2 * MS, 6_000_000), (5 * MS, 0), (4 * MS, 3_000_000)];
+        let steps = steps.map(RateStep::from).to_vec();
+        let config = VaryingConfig { steps, overhead_bytes: 0, over: None };
+        // (12 + 12) kbit in 11 ms.
+        assert_eq!(config.mean_bps(), 2_181_818);
     }
 
     #[test]

@@ -57,9 +57,9 @@ impl<F: Queued> QueuedPort<F> {
         self.queue.enqueue(item(arrival, frame), chance);
     }
 
-    /// When the port takes the next frame: as soon as its wire is free.
+    /// As [`PortQueue::next_pull`].
     pub(super) fn next_pull<W>(&self, wire: &Wire<W>) -> Time {
-        if wire.waiting() > 0 { Time::NEVER } else { self.queue.next(wire.drained_at()) }
+        self.queue.next_pull(wire)
     }
 
     /// As [`PortQueue::dequeue`].

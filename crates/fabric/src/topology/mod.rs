@@ -436,7 +436,7 @@ impl Topology {
     #[must_use]
     pub fn link(&self, from: CableEnd) -> Link {
         let cable = &self.cables[from.cable];
-        Link::new(cable.rates[from.end], cable.delay)
+        Link::new(cable.rates[from.end], cable.delay).with_mtu(cable.mtu_bytes)
     }
 
     /// The host that a node belongs to: the host itself or the host of a zone.

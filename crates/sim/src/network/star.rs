@@ -337,8 +337,7 @@ impl<T: Traffic, B: SwitchBuffer<Frame>, L: Limits, O: Tracer> Network<T> for Be
         now: Time,
         from: EndIndex,
     ) -> (usize, Time) {
-        let host = hosts.host_of(from);
-        (host, hosts.line(host).room_at(now))
+        self.0.room_at(hosts, now, from)
     }
 
     #[cfg_attr(not(debug_assertions), inline(always))]

@@ -14,9 +14,9 @@ use crate::recovery::{self, algorithm::Phase};
 const NEAR: Duration = Duration::from_us(512);
 /// Number of segments in the smallest burst (`tcp_min_tso_segs`).
 const SEGMENTS_MIN: u64 = 2;
-/// A burst is deferred only if the last segment was sent at most this long ago
-/// (`tcp_tso_should_defer`).
-const RECENT: Duration = Duration::from_ms(1);
+/// A burst is deferred only if the last segment was sent at most this long ago, and only if the next
+/// acknowledgment is at most this far away (`tcp_tso_should_defer`).
+const NEAR_IN_TIME: Duration = Duration::from_ms(1);
 
 /// Restrictions on new data in addition to the windows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,23 +97,31 @@ impl Endpoint {
         true
     }
 
-    /// Bytes of the next burst, or none if the burst waits, by `tcp_tso_should_defer` of Linux 6.
+    /// Bytes of the next burst, or none if the burst waits, by `tcp_tso_should_defer` of Linux 6.18.
     /// In addition to the conditions of [`OffloadRule::Deferral`], the burst waits only if the last
-    /// segment was sent within [`RECENT`], the oldest segment has been in flight for at least half
-    /// a round trip, and the unsent data does not fit into the window.
+    /// segment was sent within [`NEAR_IN_TIME`], the next acknowledgment is near, and the unsent
+    /// data does not fit into the window.
     fn near_burst(&mut self, now: Time) -> Option<u64> {
         let most = self.autosized_burst();
         let room = self.burst_room();
-        let half = self.rtt.srtt().map_or(Duration::ZERO, |srtt| srtt.div(2));
         let waits = matches!(self.phase, Phase::Open | Phase::Disorder)
             && self.unsent() > u64::from(self.mss).max(room)
             && self.is_room_small(room, most)
-            && now.since(self.last_sent_at) <= RECENT
-            && self.sent.oldest().is_some_and(|oldest| now.since(oldest.sent_at) >= half);
+            && now.since(self.last_departure()) <= NEAR_IN_TIME
+            && self.is_ack_near(now);
         if waits {
             recovery::on_deferred(self, now);
         }
         (!waits).then_some(room.min(most))
+    }
+
+    /// Whether the acknowledgment of the oldest segment is expected within [`NEAR_IN_TIME`], and
+    /// within half a round trip. Before Linux 6.18, half a round trip was the only limit (commit
+    /// 295ce1eb36ae, "tcp: fix `tcp_tso_should_defer()` vs large RTT").
+    fn is_ack_near(&self, now: Time) -> bool {
+        let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
+        let limit = srtt.div(2).min(NEAR_IN_TIME);
+        self.sent.oldest().is_some_and(|oldest| oldest.sent_at + srtt <= now + limit)
     }
 
     /// Bytes written and never sent.

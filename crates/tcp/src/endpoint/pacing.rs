@@ -150,6 +150,12 @@ impl Endpoint {
         holds
     }
 
+    /// When the last segment was sent; on a paced connection, when the next packet may leave
+    /// (`tcp_wstamp_ns`).
+    pub(super) fn last_departure(&self) -> Time {
+        self.paced.as_ref().map_or(self.last_sent_at, |paced| paced.pacer.next)
+    }
+
     /// Whether pacing holds a packet back.
     pub(super) fn holds_for_pace(&self) -> bool {
         self.paced.as_ref().is_some_and(|paced| paced.pacer.holds)

@@ -159,11 +159,12 @@ pub(super) struct SteppedInterface {
     started: Carried,
     /// Size of the frame whose transmission started last.
     last_bytes: u32,
+    /// Most frames that may wait or be on the wire. A discipline that limits its frames itself has no
+    /// other limit.
     queue_frames: usize,
     /// As in [`InterfaceKind::holds_back`].
     holds_back: bool,
-    /// The discipline of the frames that wait to be sent; none: first in, first out, up to
-    /// `queue_frames`.
+    /// The discipline of the frames that wait to be sent; none: first in, first out.
     queue: Option<Box<SendingQueue>>,
     send_latency: Duration,
     cuts_through: bool,
@@ -226,7 +227,10 @@ impl SteppedInterface {
             on_wire_until: Time::ZERO,
             started: Carried::default(),
             last_bytes: 0,
-            queue_frames: kind.transmit_queue_frames,
+            queue_frames: match &kind.queue {
+                Some(queue) if !queue.is_unlimited() => usize::MAX,
+                _ => kind.transmit_queue_frames,
+            },
             holds_back: kind.holds_back,
             queue: SendingQueue::new(kind, seed),
             send_latency: kind.send_latency,
@@ -257,8 +261,11 @@ impl SteppedInterface {
         self.wire.wire().link()
     }
 
-    /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop. A queue
-    /// discipline takes in every segment, and drops it later if it has no room for it.
+    /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop.
+    ///
+    /// A discipline that limits its frames itself takes in every segment, and drops it later if it
+    /// has no room for it. For any other one, the length of the transmit queue is the limit of all
+    /// its frames together, as without a discipline.
     pub(super) fn has_room(&mut self, now: Time) -> bool {
         let room = self.room_at(now, 0) <= now;
         self.counters.queue_drops += u64::from(!room && !self.holds_back);
@@ -269,8 +276,9 @@ impl SteppedInterface {
     /// before the next frame starts to leave. `sending` segments have yet to reach the queue.
     pub(super) fn room_at(&self, now: Time, sending: usize) -> Time {
         let is_on_wire = self.on_wire_until > now;
-        let taken = self.wire.wire().waiting() + usize::from(is_on_wire) + sending;
-        if self.queue.is_some() || taken < self.queue_frames {
+        let queued = self.queue.as_ref().map_or(0, |queue| queue.frames());
+        let taken = queued + self.wire.wire().waiting() + usize::from(is_on_wire) + sending;
+        if taken < self.queue_frames {
             now
         } else if is_on_wire {
             self.on_wire_until

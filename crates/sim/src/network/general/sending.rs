@@ -18,7 +18,6 @@ pub(super) struct SendingQueue {
     dropped_at: Time,
     /// Frames that it has dropped and that are not reported yet.
     dropped: Ring<Packet>,
-    dropped_frames: u64,
 }
 
 impl SendingQueue {
@@ -26,7 +25,7 @@ impl SendingQueue {
         let port = PortQueue::new(kind.queue.as_ref()?, &kind.link);
         let chance = Stream::new(seed, &format!("{}/queue", kind.stream));
         let (dropped_at, dropped) = (Time::ZERO, Ring::new());
-        Some(Box::new(Self { port, chance, dropped_at, dropped, dropped_frames: 0 }))
+        Some(Box::new(Self { port, chance, dropped_at, dropped }))
     }
 
     pub(super) fn enqueue(&mut self, now: Time, ready: Time, packet: Packet) {
@@ -45,7 +44,6 @@ impl SendingQueue {
         self.dropped_at = now;
         while let Some(packet) = self.port.pop_dropped() {
             self.dropped.push_back(packet);
-            self.dropped_frames += 1;
         }
     }
 
@@ -54,9 +52,9 @@ impl SendingQueue {
         if self.dropped.is_empty() { Time::NEVER } else { self.dropped_at }
     }
 
-    /// When the wire takes the next frame: as soon as it is free.
+    /// As [`PortQueue::next_pull`].
     pub(super) fn next_pull<F>(&self, wire: &Wire<F>) -> Time {
-        if wire.waiting() > 0 { Time::NEVER } else { self.port.next(wire.drained_at()) }
+        self.port.next_pull(wire)
     }
 
     /// A frame that it has dropped and that was not reported yet.
@@ -65,8 +63,13 @@ impl SendingQueue {
     }
 
     /// Number of frames that it has dropped.
-    pub(super) const fn dropped_frames(&self) -> u64 {
-        self.dropped_frames
+    pub(super) fn dropped_frames(&self) -> u64 {
+        self.port.counters().frames_dropped
+    }
+
+    /// Number of frames that wait.
+    pub(super) fn frames(&self) -> usize {
+        self.port.backlog().frames as usize
     }
 
     pub(super) fn classes(&self) -> &[ClassStatistics] {

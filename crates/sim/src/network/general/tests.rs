@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::ops::ControlFlow;
 
 use netstudy_fabric::queue::{
-    BucketConfig, CoDelConfig, FifoConfig, FqCoDelConfig, PieConfig, RateStep, VaryingConfig,
+    Band, BucketConfig, CoDelConfig, FifoConfig, FqCoDelConfig, PieConfig, PriorityConfig,
+    RateStep, VaryingConfig,
 };
 use netstudy_records::{
     Buffer, CongestionControl, Forwarding, Host, IngressQueuedConfig, Link as PlanLink, LocalPath,
@@ -682,6 +683,36 @@ fn an_acknowledgment_waits_for_room_too() {
     let (trace, outcome) = lab.try_run(false).expect("it runs");
     assert_eq!([trace.delivered(0).len(), trace.delivered(1).len()], [60; 2]);
     assert_eq!(queue_drops(&outcome), 0);
+}
+
+#[test]
+fn a_discipline_without_a_limit_has_the_length_of_the_transmit_queue() {
+    let fifo = |limit_packets| Queue::Fifo(FifoConfig { limit_bytes: None, limit_packets });
+    let band = Queue::Priority(PriorityConfig { bands: vec![Band::default()] });
+    let shaper = Queue::Shaper(BucketConfig {
+        rate_bps: GBPS / 2,
+        burst_bytes: 2_000,
+        overhead_bytes: 0,
+        offload_as_one: false,
+        over: None,
+    });
+    // The queue takes three of the 100 segments that TCP would send at once.
+    let run = |queue: &Queue, limit_output_bytes| {
+        let mut lab = small_queues(limit_output_bytes, 3, 1_000);
+        lab.link(0).a.queue = Some(queue.clone());
+        lab.send("a", "b", 100 * MSS, 0);
+        let (trace, outcome) = lab.try_run(false).expect("it runs");
+        (trace.delivered(0), queue_drops(&outcome))
+    };
+    for queue in [fifo(None), band, shaper.clone()] {
+        let (delivered, drops) = run(&queue, 1 << 20);
+        assert_eq!((delivered.len(), drops), (100, 0), "held back: {queue:?}");
+        if queue != shaper {
+            assert_eq!(delivered, tandem(&[MSS; 100], &[(GBPS, 1_000_000)]), "{queue:?}");
+        }
+        assert!(run(&queue, 0).1 >= 97, "the others are dropped: {queue:?}");
+    }
+    assert_eq!(run(&fifo(Some(1_000)), 0).1, 0, "a limit of its own is the only one");
 }
 
 /// Number of frames that a host's own queue dropped, and the rate at which 20 MB arrived over its

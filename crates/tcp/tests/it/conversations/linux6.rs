@@ -399,6 +399,31 @@ fn on_a_long_path_nothing_waits() {
     assert_eq!(bursts(RTT), [2, 4]);
 }
 
+/// How many segments leave upon an acknowledgment half a millisecond after the second half of a
+/// window of sixty, which left `later` than the first. A round trip takes 20 ms.
+fn burst_after(later: Duration) -> usize {
+    let setup = linux6().both(|c| {
+        c.initial_window_segments = Some(60);
+        c.offload_bytes = 65_536;
+        c.offload_rule = OffloadRule::Autosizing;
+    });
+    let mut solo = Solo::open_after(RTT, setup.client_config());
+    assert_eq!(solo.writes(START, 30_000).len(), 30);
+    assert_eq!(solo.writes(START + later, 100_000).len(), 30);
+    solo.hears(START + later + us(500), &ack(1001)).len()
+}
+
+#[test]
+fn a_burst_waits_only_for_an_acknowledgment_that_is_a_millisecond_away_at_most() {
+    // 61 segments a round trip are paced at 6 MB/s: bursts of six. 61 - 59 segments of room are
+    // less than that and than a third of the window, and the last segment left 0.5 ms ago. The
+    // oldest segment left 15.5 ms ago; with SRTT = 20 - 4.5 / 8 = 19.44 ms, its acknowledgment is
+    // 3.9 ms away.
+    assert_eq!(burst_after(ms(15)), 2);
+    // 19 ms ago; SRTT = 20 - 1 / 8 = 19.875 ms: 0.875 ms away.
+    assert_eq!(burst_after(us(18_500)), 0);
+}
+
 /// Which of the six segments of a window carry PSH; more data is written than the window takes.
 fn pushed(offload_bytes: u32) -> Vec<bool> {
     let mut solo = sender_with(6, true, false, |c| {

@@ -18,8 +18,9 @@ from pathlib import Path as FilePath
 from netstudy import buffers, queues, wire
 from netstudy.documents.problems import Path, listed
 from netstudy.knobs import knobs
-from netstudy.plan.link_paths import paths_of
+from netstudy.plan.link_paths import never_changes, paths_of
 from netstudy.plan.network import Devices
+from netstudy.plan.queue_mistakes import mistakes
 from netstudy.plan.queues import Queued, Queues, check_at_switch, check_on_wire
 from netstudy.study.places import Place
 from netstudy.study.references import concrete
@@ -134,6 +135,11 @@ class Graph:
     _owned_queues: dict[str, Queued | None] = field(default_factory=dict)
     """Host group or switch -> the discipline that it gives all its ports."""
 
+    _checked_queues: set[tuple[Path, int]] = field(default_factory=set)
+    """Place of a queue discipline and an MTU with which it makes sense."""
+    _nics: dict[str, wire.Nic] = field(default_factory=dict)
+    """Host group -> its interfaces, as far as a link does not change them."""
+
     @property
     def _queues(self) -> Queues:
         return Queues(self.topology.queues, self.folder, self.scale, self.devices.refuse)
@@ -154,6 +160,7 @@ class Graph:
             for name, host in groups.items()
         )
         self.devices.check_interfaces(self.topology, made)
+        self._nics = {group.name: group.nic for group in made}
         links = tuple(map(self._link, self._joined))
         nodes = tuple(self._nodes())
         for node in nodes:
@@ -256,6 +263,9 @@ class Graph:
         mtu = concrete(link.mtu)
         up_bps, down_bps = self._rates(path, link)
         delay_ns, up_path, down_path = paths_of(link)
+        if any(map(never_changes, (up_path, down_path))):
+            message = "to_bad and to_good are 0, so that the state never changes; give to_good"
+            self.devices.refuse((*path, "loss"), message)
         up_queue, down_queue = self._queues_of(path, link)
         return _Properties(
             up_bps=self._scaled(up_bps, path),
@@ -328,8 +338,12 @@ class Graph:
     def _link(self, joined: _Joined) -> wire.Link:
         like = joined.like
         return wire.Link(
-            a=self._port(joined.a, joined.b, like.up_bps, like.up_path, like.up_queue),
-            b=self._port(joined.b, joined.a, like.down_bps, like.down_path, like.down_queue),
+            a=self._port(
+                joined.a, joined.b, like.up_bps, like.up_path, like.up_queue, like.mtu_bytes
+            ),
+            b=self._port(
+                joined.b, joined.a, like.down_bps, like.down_path, like.down_queue, like.mtu_bytes
+            ),
             delay_ns=like.delay_ns,
             mtu_bytes=like.mtu_bytes,
         )
@@ -341,6 +355,7 @@ class Graph:
         rate_bps: int,
         path: wire.LinkPath | None,
         queue: Queued | None,
+        mtu_bytes: int,
     ) -> wire.Port:
         name = own.interface
         if name is None:
@@ -352,10 +367,10 @@ class Graph:
             rate_bps=rate_bps,
             nic=own.nic,
             path=path,
-            queue=self._queue(own, queue),
+            queue=self._queue(own, queue, mtu_bytes),
         )
 
-    def _queue(self, end: _End, of_link: Queued | None) -> queues.Queue | None:
+    def _queue(self, end: _End, of_link: Queued | None, mtu_bytes: int) -> queues.Queue | None:
         if end.owner is None:
             # A frame of the link has passed the discipline at the host from which it comes.
             return None
@@ -365,7 +380,18 @@ class Graph:
         if end.interface is None:
             check_on_wire(end.node, queued, self.devices.refuse)
             self._queued_switches.setdefault(end.node, queued)
+        elif (end.nic or self._nics[end.owner]).honours_pause:
+            message = f"{end.owner} uses PAUSE, so its interfaces cannot have a queue discipline"
+            self.devices.refuse(queued.at, message)
+        self._check_queue(queued, mtu_bytes)
         return queued.queue
+
+    def _check_queue(self, queued: Queued, mtu_bytes: int) -> None:
+        if (queued.at, mtu_bytes) in self._checked_queues:
+            return
+        if wrong := next(mistakes(queued.queue, mtu_bytes), None):
+            self.devices.refuse(queued.at, wrong)
+        self._checked_queues.add((queued.at, mtu_bytes))
 
     def _queue_of(self, owner: str) -> Queued | None:
         """The discipline that a host group or a switch gives all its ports."""

@@ -38,6 +38,12 @@ def paths_of(link: LinkProperties) -> tuple[int, wire.LinkPath | None, wire.Link
     return least_ns, _unless_perfect(up), _unless_perfect(down)
 
 
+def never_changes(path: wire.LinkPath | None) -> bool:
+    """Whether a path loses frames in bursts that neither begin nor end."""
+    loss = None if path is None else path.loss
+    return isinstance(loss, wire.GilbertElliottLoss) and not (loss.to_bad_ppm or loss.to_good_ppm)
+
+
 def _unless_perfect(path: wire.LinkPath) -> wire.LinkPath | None:
     return None if path == _PERFECT else path
 

@@ -10,6 +10,7 @@ from pathlib import Path as FilePath
 from typing import Any, Final, get_args
 
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from netstudy import queues, wire
 from netstudy.documents.nearest import did_you_mean
@@ -111,7 +112,7 @@ class Queues:
         try:
             made: queues.Queue = _MODELS[name](**given)
         except ValidationError as error:
-            self._refuse(at, "; ".join(one["msg"] for one in error.errors()))
+            self._refuse(at, "; ".join(_said(_MODELS[name], one) for one in error.errors()))
         return made
 
     def _steps(self, queue: VaryingRate, at: Path) -> dict[str, Any]:
@@ -154,6 +155,14 @@ def check_on_wire(switch: str, queued: Queued, refuse: Refuse) -> None:
             f"offload_as_one: frames reach {switch} one by one, so it cannot count the frames of "
             "an offloaded packet as one; name the queue at a host",
         )
+
+
+def _said(model: Any, error: ErrorDetails) -> str:
+    """An error of the wire with the parameter's name in a study."""
+    wired, *inside = error["loc"]
+    name = next((knob.name for knob in knobs(model).values() if knob.wired == wired), wired)
+    place = ".".join(map(str, (name, *inside)))
+    return f"{place}: {error['msg'].replace('Input should', 'must')}, not {error['input']}"
 
 
 def _band(band: Any) -> dict[str, Any]:

@@ -4,7 +4,7 @@
 //! Segments have 1000 bytes, a round trip takes 20 ms, the timeout is 200 ms, and the application
 //! writes at 100 ms.
 
-use netstudy_tcp::{Config, Flags, OffloadRule, Recovery, Segment};
+use netstudy_tcp::{Bbr, Config, Congestion, Flags, OffloadRule, Recovery, Segment};
 use netstudy_units::Duration;
 
 use super::lab::solo::{Solo, ack, sack};
@@ -422,6 +422,33 @@ fn a_burst_waits_only_for_an_acknowledgment_that_is_a_millisecond_away_at_most()
     assert_eq!(burst_after(ms(15)), 2);
     // 19 ms ago; SRTT = 20 - 1 / 8 = 19.875 ms: 0.875 ms away.
     assert_eq!(burst_after(us(18_500)), 0);
+}
+
+#[test]
+fn on_a_paced_connection_a_burst_waits_within_a_millisecond_of_its_turn() {
+    let setup = linux6().both(|c| {
+        c.congestion = Congestion::Bbr(Bbr::new(1));
+        c.initial_window_segments = Some(60);
+        c.offload_bytes = 65_536;
+        c.offload_rule = OffloadRule::Autosizing;
+    });
+    let mut solo = Solo::open_after(RTT, setup.client_config());
+    solo.writes(START, 30_000);
+    while solo.end().in_flight() < 30 {
+        solo.waits();
+    }
+    // At 0.99 x 2.89 x 60 segments in 20 ms, 8.57 MB/s, bursts have 8 segments and take 0.93 ms. The
+    // first one has waited, so that the second follows after half of that: 116, 116.47, 117.4.
+    // The last one has the other 6 segments: 118.33 + 0.7 = 119.03 ms.
+    solo.writes(ms(116), 100_000);
+    let mut last = ms(116);
+    while solo.end().in_flight() < 60 {
+        last = solo.waits().0;
+    }
+    assert!(last > us(118_320) && last < us(118_345), "{last:?}");
+    // The last segment left more than a millisecond ago, but less than that after its time. With
+    // SRTT = 19.94 ms, the next acknowledgment is 0.44 ms away.
+    assert_eq!(solo.hears(us(119_500), &ack(1001)).len(), 0);
 }
 
 /// Which of the six segments of a window carry PSH; more data is written than the window takes.

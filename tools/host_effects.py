@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from netstudy.calibration import simulated as simulate
-from netstudy.errors import exit_code
+from netstudy.errors import StudyError, exit_code
 from netstudy.plan import make_plan
 from netstudy.report.cellrefs import plain
 from netstudy.report.markdown import pipe_table, replace_between
@@ -133,7 +133,10 @@ def simulated(scenario: Scenario, iterations: int, seed: int) -> Iterator[tuple[
 def measured(scenario: Scenario, results: Path) -> Losses:
     """The losses with the kernel's TCP. Raises StudyError if there is no finished run in
     namespaces."""
-    folder = conformance.newest(scenario.load(), "netns", results)
+    done = conformance.newest(scenario.load(), results)
+    folder = next((one for one in done if one.invocation().testbed == "netns"), None)
+    if folder is None:
+        raise StudyError(f"{results} has no finished run of {scenario.study} in namespaces")
     valid = (one for one in folder.records() if one.status == "ok")
     return losses([one for one in valid if one.treatment == scenario.cell])
 

@@ -150,13 +150,16 @@ def _pattern(field: FieldInfo) -> str:
     return next(str(part.pattern) for part in field.metadata if hasattr(part, "pattern"))
 
 
-def settings(model: WireModel, prefix: str = "") -> dict[str, Any]:
-    """The settings as optional fields of a study's model; their descriptions begin with
-    `prefix`."""
+def settings(model: WireModel, prefix: str = "", *, has_defaults: bool = False) -> dict[str, Any]:
+    """The settings as optional fields of a study's model; their descriptions begin with `prefix`.
+    `has_defaults`: the reference shows the defaults of the wire, since no profile gives others."""
     return {
         name: (
             Annotated[knob.type | Ref, Typed(knob.scalar)] | None,
-            Field(default=None, json_schema_extra=partial(_describe, knob, prefix)),
+            Field(
+                default=None,
+                json_schema_extra=partial(_describe, knob, prefix, has_default=has_defaults),
+            ),
         )
         for name, knob in knobs(model).items()
     }
@@ -173,8 +176,12 @@ def figures(model: WireModel, figure: Any) -> dict[str, Any]:
     }
 
 
-def _describe(knob: Knob, prefix: str, schema: dict[str, Any]) -> None:
+def _describe(
+    knob: Knob, prefix: str, schema: dict[str, Any], *, has_default: bool = False
+) -> None:
     schema["description"] = f"{prefix}{knob.description}"
+    if has_default and knob.default is not None:
+        schema["default"] = knob.scalar.written(knob.default)
 
 
 def model_with(base: type[Model], *fields: Mapping[str, Any]) -> Any:

@@ -41,12 +41,12 @@ class Red(Wire):
     max_bytes: int = Field(ge=1)
     """Average length from which every frame is dropped or marked."""
     probability: float = Field(default=0.02, gt=0, le=1)
-    """Probability that is reached at `max_bytes`."""
+    """Probability that is reached at `max`."""
     avpkt_bytes: int = Field(default=1000, ge=1, le=UINT32_MAX)
     """Size of a usual frame."""
     burst_packets: Annotated[int, Said("burst")] = Field(ge=1, le=UINT32_MAX)
     """How many usual frames may come together at an empty queue before the average exceeds
-    `min_bytes`."""
+    `min`."""
     ecn: bool = False
     """True if ECN-capable frames are marked instead of dropped."""
 

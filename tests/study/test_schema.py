@@ -34,6 +34,19 @@ def test_the_schema_in_the_repository_is_current(name: str) -> None:
     assert written == schemas()[name], "run: python -m netstudy.study.schema"
 
 
+def test_the_parameters_of_a_queue_discipline_have_the_defaults_of_tc() -> None:
+    """Those of tc-codel(8) and, as values of RFC 8033, of tc-pie(8)."""
+    kinds = json.loads(schemas()["study.schema.json"])["$defs"]
+    defaults = {
+        kind: {key: part.get("default") for key, part in kinds[kind]["properties"].items()}
+        for kind in ("CoDel", "Pie")
+    }
+    codel = {"limit": 1000, "target": "5 ms", "interval": "100 ms", "ecn": False}
+    assert defaults["CoDel"] == {"discipline": None, **codel}
+    pie = {"limit": 1000, "target": "15 ms", "tupdate": "15 ms", "ecn": False}
+    assert defaults["Pie"] == {"discipline": None, "alpha": 2 / 16, "beta": 20 / 16, **pie}
+
+
 @pytest.mark.parametrize(
     "name", ["study.schema.json", "profile.schema.json", "inventory.schema.json"]
 )

@@ -102,31 +102,31 @@ class _Policer(Model):
     """The discipline of the frames that pass; by default a FIFO that only the buffer limits."""
 
 
-class Fifo(model_with(_Fifo, settings(queues.Fifo))):  # type: ignore[misc]
+class Fifo(model_with(_Fifo, settings(queues.Fifo, has_defaults=True))):  # type: ignore[misc]
     """First in, first out."""
 
 
-class Red(model_with(_Red, settings(queues.Red))):  # type: ignore[misc]
+class Red(model_with(_Red, settings(queues.Red, has_defaults=True))):  # type: ignore[misc]
     """Random early detection (Floyd and Jacobson 1993)."""
 
 
-class CoDel(model_with(_CoDel, settings(queues.CoDel))):  # type: ignore[misc]
+class CoDel(model_with(_CoDel, settings(queues.CoDel, has_defaults=True))):  # type: ignore[misc]
     """Controlled delay (RFC 8289)."""
 
 
-class FqCoDel(model_with(_FqCoDel, settings(queues.FqCoDel))):  # type: ignore[misc]
+class FqCoDel(model_with(_FqCoDel, settings(queues.FqCoDel, has_defaults=True))):  # type: ignore[misc]
     """Controlled delay of each flow, and turns between flows (RFC 8290)."""
 
 
-class Pie(model_with(_Pie, settings(queues.Pie))):  # type: ignore[misc]
+class Pie(model_with(_Pie, settings(queues.Pie, has_defaults=True))):  # type: ignore[misc]
     """Proportional integral controller enhanced (RFC 8033)."""
 
 
-class Shaper(model_with(_Shaper, settings(queues.Shaper))):  # type: ignore[misc]
+class Shaper(model_with(_Shaper, settings(queues.Shaper, has_defaults=True))):  # type: ignore[misc]
     """A token bucket that holds frames back until there are tokens for them."""
 
 
-class Policer(model_with(_Policer, settings(queues.Policer))):  # type: ignore[misc]
+class Policer(model_with(_Policer, settings(queues.Policer, has_defaults=True))):  # type: ignore[misc]
     """A token bucket that drops frames for which there are no tokens."""
 
 

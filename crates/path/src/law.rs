@@ -135,7 +135,7 @@ fn mean_and_spread(model: &records::Loss, frames: f64) -> (f64, f64) {
 
 /// The likelihood of a number that does not vary from run to run: it must be the asked one.
 fn certain(seen: f64, asked: f64) -> f64 {
-    f64::from(seen == asked)
+    f64::from(seen - asked == 0.0)
 }
 
 fn share(ppm: u32) -> f64 {

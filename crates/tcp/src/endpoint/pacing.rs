@@ -15,8 +15,8 @@ use super::rate_sample::RateSampler;
 use crate::recovery::algorithm::Phase;
 use crate::{Account, Congestion, CongestionControl, DeliveryRate, Model, RateSample, Repair};
 
-/// Data segments are paced from this one on: "original sch_fq does not pace first 10 MSS"
-/// (`tcp_update_skb_after_send`, a literal there).
+/// Data segments are paced from this one on (`tcp_update_skb_after_send`: a literal there, as `sch_fq`
+/// did it).
 const UNPACED_SEGMENTS: u32 = 10;
 /// Picoseconds in a second.
 pub(super) const PS_PER_S: u128 = 1_000_000_000_000;

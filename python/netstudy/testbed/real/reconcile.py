@@ -291,7 +291,7 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
     tolerance = probes + doubles + after_timeouts + over_edges
     explained = (
         f"{probes} tail loss probes, {doubles} segments reported as duplicates, "
-        f"{after_timeouts} sent again by {timeouts} timeouts, which resend what was not lost as "
+        f"{after_timeouts} sent again by {timeouts} timeouts, which resend delayed segments as "
         f"well, and up to {over_edges} lost before an edge of the phase and sent again after it"
     )
     if len(found.evidence.sending) > 1:
@@ -313,8 +313,8 @@ def _losses(found: _Counted) -> Iterator[Reconciliation]:
 
 def _over_edges(found: _Counted, lost: int) -> int:
     """How many segments may be lost before an edge of the measuring phase and retransmitted after
-    it: those in flight at the edges, if they are lost like all others (mean and five standard
-    deviations of a Poisson law)."""
+    it: a share of the segments in flight at the edges, as large as that of all segments (mean and
+    five standard deviations of a Poisson law)."""
     sent = found.sent.get("segments_sent", 0)
     mean = lost / sent * found.in_flight_at_edges if sent else 0
     return math.ceil(mean + 5 * math.sqrt(mean))

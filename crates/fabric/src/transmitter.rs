@@ -86,7 +86,7 @@ impl Transmitter {
     }
 
     /// Forgets the frames that have left by `now`, and calls `left` with each of them.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn release(&mut self, now: Time, mut left: impl FnMut(&Departing)) {
         while let Some(front) = self.queue.front()
             && front.at <= now
@@ -99,7 +99,7 @@ impl Transmitter {
 
     /// Sends a frame after all earlier frames. It may start at `ready` at the earliest. Returns the
     /// time at which the frame's last bit leaves.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn send(&mut self, ready: Time, frame_bytes: u32, occupied: u32, ingress: u32) -> Time {
         let at = self.send_below_max(ready, frame_bytes, occupied, ingress);
         self.occupied_max = self.occupied_max.max(self.occupied);
@@ -107,7 +107,7 @@ impl Transmitter {
     }
 
     /// Like [`Self::send`], for a frame that does not raise the maximum occupancy.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn send_below_max(
         &mut self,
         ready: Time,
@@ -122,7 +122,7 @@ impl Transmitter {
     }
 
     /// Like [`Self::send`], for a frame that occupies no buffer space.
-    #[inline]
+    #[cfg_attr(not(debug_assertions), inline(always))]
     pub fn transmit(&mut self, ready: Time, frame_bytes: u32) -> Time {
         self.free_at = ready.max(self.free_at) + self.link.serialization(frame_bytes);
         self.free_at

@@ -105,7 +105,12 @@ fn delays(asked: &records::Path, counters: &PathCounters) -> Option<Seen> {
         // Cantelli's inequality holds for every distribution.
         1.0 / (1.0 + deviations * deviations)
     };
-    let detail = format!("{seen_ns:.0} ns on average of {draws} frames, {mean_ns:.0} ns asked");
+    let constant_ns = asked.extra_delay_ns as f64;
+    let delayed_ns = counters.delay_mean()?.as_ps() as f64 / 1e3 - constant_ns;
+    let detail = format!(
+        "{seen_ns:.0} ns drawn on average for {draws} frames, {mean_ns:.0} ns asked; with the wait \
+         for earlier frames, {delayed_ns:.0} ns"
+    );
     Some(Seen { detail, likelihood })
 }
 
@@ -272,7 +277,10 @@ mod tests {
         let [losses, duplicates, delays] = &checks(&both)[..] else { panic!("three properties") };
         assert!(!losses.holds && duplicates.holds && !delays.holds);
         assert_eq!(losses.detail, format!("c:eth0: {lost} of 20000 frames lost, 2 % asked"));
-        assert!(delays.detail.starts_with("c:eth0: ") && delays.detail.ends_with(" 6000 ns asked"));
+        assert!(
+            delays.detail.starts_with("c:eth0: ")
+                && delays.detail.contains(" 6000 ns asked; with the wait")
+        );
     }
 
     /// Every second frame is lost: the state changes after each frame.

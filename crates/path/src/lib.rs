@@ -41,8 +41,11 @@ pub struct PathCounters {
     pub frames_duplicated: u64,
     /// Frames that arrive before a frame that was sent earlier.
     pub frames_reordered: u64,
-    /// Sum of the random delays of frames that arrive.
+    /// Sum of the random delays that were drawn for frames that arrive.
     pub jitter_ps: u128,
+    /// Sum of the times by which frames arrive later than over a perfect link: the constant part,
+    /// the random delay and, on a path that keeps the order, the wait for earlier frames.
+    pub delay_ps: u128,
 }
 
 /// When a frame arrives, and when its duplicate does; neither if it is lost.
@@ -100,6 +103,7 @@ impl Path {
     fn arrival(&mut self, at: Time) -> Time {
         let (arrives, jitter, overtakes) = self.delay.arrival(at);
         self.counters.jitter_ps += u128::from(jitter.as_ps());
+        self.counters.delay_ps += u128::from(arrives.since(at).as_ps());
         self.counters.frames_reordered += u64::from(overtakes);
         arrives
     }
@@ -130,11 +134,22 @@ impl PathCounters {
         self.frames_sent - self.frames_lost + self.frames_duplicated
     }
 
-    /// Mean of the random delays; none without a frame that arrives.
+    /// Mean of the random delays that were drawn; none without a frame that arrives.
     #[must_use]
     pub fn jitter_mean(&self) -> Option<Duration> {
+        self.mean(self.jitter_ps)
+    }
+
+    /// Mean of the times by which frames arrive later than over a perfect link; none without a frame
+    /// that arrives.
+    #[must_use]
+    pub fn delay_mean(&self) -> Option<Duration> {
+        self.mean(self.delay_ps)
+    }
+
+    fn mean(&self, sum_ps: u128) -> Option<Duration> {
         let arrivals = u128::from(self.frames_passed());
-        self.jitter_ps.checked_div(arrivals).map(|ps| Duration::from_ps(ps as u64))
+        sum_ps.checked_div(arrivals).map(|ps| Duration::from_ps(ps as u64))
     }
 }
 
@@ -154,7 +169,25 @@ mod tests {
     fn a_frame_arrives_later_by_the_constant_part() {
         let mut path = path(&records::Path { extra_delay_ns: 3_000, ..records::Path::default() });
         assert_eq!(path.pass(us(7)), Passage { first: Some(us(10)), second: None });
-        assert_eq!(path.counters(), PathCounters { frames_sent: 1, ..PathCounters::default() });
+        let delayed =
+            PathCounters { frames_sent: 1, delay_ps: 3_000_000, ..PathCounters::default() };
+        assert_eq!(path.counters(), delayed);
+    }
+
+    #[test]
+    fn the_mean_delay_includes_the_wait_for_earlier_frames() {
+        let means = |reorders| {
+            let jitter = records::Jitter::Exponential { mean_ns: 50_000 };
+            let mut path = path(&records::Path { jitter, reorders, ..records::Path::default() });
+            let late = |at| path.pass(at).first.expect("none is lost").since(at);
+            let sum: Duration = (0..1_000).map(us).map(late).fold(Duration::ZERO, |a, b| a + b);
+            assert_eq!(path.counters().delay_mean(), Some(sum.div(1_000)));
+            (path.counters().delay_mean(), path.counters().jitter_mean())
+        };
+        let (delay, jitter) = means(true);
+        assert_eq!(delay, jitter);
+        let (delay, jitter) = means(false);
+        assert!(delay > jitter, "frames come 1 us apart and are delayed by 50 us");
     }
 
     #[test]

@@ -251,7 +251,7 @@ def limits_of(queue: Queue | None) -> Iterator[Shaper | Policer | VaryingRate]:
 
 
 def counts_offload_as_one(queue: Queue) -> bool:
-    """Whether a discipline, or one under it, charges an offloaded packet as one frame."""
+    """True if the discipline contains a shaper that charges an offloaded packet as one frame."""
     return any(_counts_as_one(one) for one in _stacked(queue))
 
 

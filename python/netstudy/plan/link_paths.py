@@ -39,7 +39,7 @@ def paths_of(link: LinkProperties) -> tuple[int, wire.LinkPath | None, wire.Link
 
 
 def never_changes(path: wire.LinkPath | None) -> bool:
-    """Whether a path loses frames in bursts that neither begin nor end."""
+    """True if a Gilbert-Elliott model never changes its state."""
     loss = None if path is None else path.loss
     return isinstance(loss, wire.GilbertElliottLoss) and not (loss.to_bad_ppm or loss.to_good_ppm)
 

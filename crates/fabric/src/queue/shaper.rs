@@ -33,7 +33,7 @@ impl<F: Queued> Shaper<F> {
         Self { bucket: Bucket::new(config), offload_as_one, over, first: None }
     }
 
-    /// Whether a frame passes without tokens.
+    /// True if the shaper takes no tokens for the frame.
     fn is_free(&self, item: &Item<F>) -> bool {
         self.offload_as_one && item.frame.continues_packet()
     }

@@ -170,7 +170,8 @@ fn codel_drops_nothing_while_a_frame_at_most_waits() {
     assert_eq!((bench.dropped(), bench.sent.len()), (vec![], 100));
 }
 
-/// Whether a queue of `frames` frames of 100 bytes, one of which leaves every 10 ms, drops any.
+/// Fills a queue with `frames` frames of 100 bytes and takes one out every 10 ms. Returns true if the
+/// queue drops a frame.
 fn drops_small(mut bench: Bench<impl Discipline<Probe>>, frames: u32) -> bool {
     for number in 0..frames {
         bench.put(Time::ZERO, 100, Probe { number, ..Probe::default() });

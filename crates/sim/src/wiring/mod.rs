@@ -290,8 +290,8 @@ impl Wiring {
         Config { clock_phase, mtu_bytes, congestion, marks_packets, receive_buffer_bytes, ..*tcp }
     }
 
-    /// Whether an interface at one of the ends of a connection charges a packet of segmentation
-    /// offload as one frame.
+    /// True if one end of a connection has an interface whose shaper takes tokens only for the first
+    /// frame of an offloaded packet.
     fn counts_offload_as_one(&self, connection: usize) -> bool {
         let Route::Wire { from, to, .. } = self.routes[connection] else { return false };
         let mut queues =

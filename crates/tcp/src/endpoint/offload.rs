@@ -77,8 +77,8 @@ impl Endpoint {
         true
     }
 
-    /// Whether the new segment is the last one of a packet of several segments. It carries PSH, so
-    /// that the receiver acknowledges it without delay (`__tcp_transmit_skb` of Linux since 5.4).
+    /// True if the new segment ends a packet of several segments. Such a segment carries PSH, and the
+    /// receiver acknowledges it without delay (`__tcp_transmit_skb` of Linux since 5.4).
     #[inline]
     pub(super) const fn ends_pushed_burst(&self) -> bool {
         self.burst_pushes && self.burst_left == 0
@@ -115,9 +115,9 @@ impl Endpoint {
         (!waits).then_some(room.min(most))
     }
 
-    /// Whether the acknowledgment of the oldest segment is expected within [`NEAR_IN_TIME`], and
-    /// within half a round trip. Before Linux 6.18, half a round trip was the only limit (commit
-    /// 295ce1eb36ae, "tcp: fix `tcp_tso_should_defer()` vs large RTT").
+    /// True if the next acknowledgment is due within [`NEAR_IN_TIME`] and within half a round trip: a
+    /// round trip after the oldest segment was sent. Before Linux 6.18, half a round trip was the only
+    /// limit (commit 295ce1eb36ae, "tcp: fix `tcp_tso_should_defer()` vs large RTT").
     fn is_ack_near(&self, now: Time) -> bool {
         let srtt = self.rtt.srtt().unwrap_or(Duration::ZERO);
         let limit = srtt.div(2).min(NEAR_IN_TIME);
@@ -180,8 +180,8 @@ impl Endpoint {
             && !self.packet.is_in_use;
     }
 
-    /// Whether new data sent at `now` from the offset `start` on is in the same packet as the data
-    /// before it. A packet leaves at once: later data is in another packet.
+    /// True if the segment that begins at the offset `start` and is sent at `now` continues the current
+    /// packet. All segments of a packet are sent at the same time.
     pub(super) fn continues_packet(&self, now: Time, start: u64) -> bool {
         self.has_gate() && start > self.burst_start && self.last_sent_at == now
     }

@@ -261,7 +261,8 @@ impl SteppedInterface {
         self.wire.wire().link()
     }
 
-    /// Whether the transmit queue has room for a segment at `now`. If not, counts a drop.
+    /// Returns true if the transmit queue has room for a segment at `now`. Otherwise a drop is
+    /// counted, unless the host holds the segment back.
     ///
     /// A discipline that limits its frames itself takes in every segment, and drops it later if it
     /// has no room for it. For any other one, the length of the transmit queue is the limit of all

@@ -834,8 +834,8 @@ fn networks() -> impl Strategy<Value = Lab> {
     )
 }
 
-/// Such networks, in which some ports and interfaces have queue disciplines. The shapers of hosts may
-/// count offloaded packets as one.
+/// Random networks with queue disciplines at some ports and interfaces. In some of these networks, the
+/// shapers of hosts charge an offloaded packet as one frame.
 fn queued_networks() -> impl Strategy<Value = Lab> {
     let queues = prop::collection::vec(prop::option::of(disciplines()), 24);
     (networks(), queues, any::<bool>()).prop_map(|(mut lab, queues, as_one)| {

@@ -115,14 +115,19 @@ def main() -> None:
         print("fake-engine 1.0")
         return
     fault, _, count = os.environ.get("FAKE_ENGINE", "").partition(":")
-    plan = json.loads(sys.stdin.read())
+    lines = [json.loads(line) for line in sys.stdin]
+    parts = {line["name"]: line for line in lines if "name" in line}
     if fault == "refuse":
         sys.stderr.write("run 0: a switch with 24 ports cannot take 30 hosts\n")
         sys.exit(2)
     version = os.environ.get("FAKE_ENGINE_VERSION", "1.0")
     schema = "netstudy/record/2"
     write({"kind": "engine", "schema": schema, "version": version, "testbed": "sim"})
-    runs = plan["runs"]
+    runs = [
+        {**parts[line["of"]], **line, "workload": parts[line["workload"]]["workload"]}
+        for line in lines
+        if line.get("kind") == "run"
+    ]
     for index, run in enumerate(runs):
         if count and count == (run["id"] if fault == "poison" else str(index)):
             misbehave(fault, runs[:index])

@@ -31,6 +31,7 @@ from netstudy.hardware import HardwareLibrary
 from netstudy.inventory import json_schema as inventory_schema
 from netstudy.knobs import Knob, knobs
 from netstudy.plan import make_plan, whole_tcp
+from netstudy.plan_lines import plan_bytes, plan_schema
 from netstudy.study import json_schema, load
 from netstudy.study.schema import schemas
 from netstudy.study.vocabulary import (
@@ -41,7 +42,7 @@ from netstudy.study.vocabulary import (
     SWITCH_METRICS,
     split_metric,
 )
-from netstudy.wire import Level, Plan, Record, Tcp
+from netstudy.wire import Level, Record, Tcp
 from tools import api_page
 from tools.schema_page import tables
 
@@ -237,7 +238,7 @@ def _help(*verb: str) -> str:
 def records() -> str:
     """The plan that the engine reads and the records that it writes."""
     kinds: dict[str, Any] = TypeAdapter(Record).json_schema()
-    return "\n".join([RECORDS, tables(kinds, "Record"), tables(Plan.model_json_schema(), "Plan")])
+    return "\n".join([RECORDS, tables(kinds, "Record"), tables(plan_schema(), "Plan")])
 
 
 def metrics() -> str:
@@ -349,16 +350,12 @@ def plan_example() -> str:
     only: dict[str, list[Level]] = {"servers": [2], "configuration": ["4 MB"]}
     planned = make_plan(load(ROOT / "studies/incast"), only=only, traces=True).plan
     runs = tuple(run for run in planned.runs if run.replicate == 1)
-    return _indented(planned.model_copy(update={"runs": runs}))
+    return plan_bytes(planned.with_runs(runs)).decode()
 
 
 def graph_example() -> str:
     """A plan with every kind of element that a network can have."""
-    return _indented(make_plan(load(EXAMPLES / "study.yaml"), traces=True).plan)
-
-
-def _indented(plan: Plan) -> str:
-    return plan.model_dump_json(by_alias=True, indent=1) + "\n"
+    return plan_bytes(make_plan(load(EXAMPLES / "study.yaml"), traces=True).plan).decode()
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -378,8 +375,8 @@ def generated() -> dict[Path, str]:
     pages = {REFERENCE / name: page() for name, page in PAGES.items()}
     examples = {
         EXAMPLES / "tcp.json": tcp_example(),
-        EXAMPLES / "plan.json": plan_example(),
-        EXAMPLES / "graph-plan.json": graph_example(),
+        EXAMPLES / "plan.jsonl": plan_example(),
+        EXAMPLES / "graph-plan.jsonl": graph_example(),
     }
     return pages | examples | {ROOT / "schema" / name: text for name, text in schemas().items()}
 

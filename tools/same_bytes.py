@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from netstudy.plan import make_plan
+from netstudy.plan_lines import plan_bytes
 from netstudy.study import load
-from netstudy.wire import to_json
 from tools.bench.scenarios import ROOT
 
 STUDIES = (
@@ -59,7 +59,7 @@ def emulation(engine: Path) -> tuple[str, ...] | None:
 
 
 def _plan(study: str) -> bytes:
-    return to_json(make_plan(load(ROOT / "studies" / study), seed=1).plan).encode()
+    return plan_bytes(make_plan(load(ROOT / "studies" / study), seed=1).plan)
 
 
 def _digest(command: Sequence[str], plan: bytes) -> str:

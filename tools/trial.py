@@ -8,7 +8,6 @@ simulated as in `netstudy calibrate`.
 from __future__ import annotations
 
 import argparse
-import json
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from netstudy import wire
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS, RETRANSMISSIONS
 from netstudy.calibration import Length, Model, Shown, Target, library_of, published_targets
+from netstudy.plan_lines import RUN
 from netstudy.report.cellrefs import count
 from netstudy.report.markdown import replace_between, text
 from netstudy.report.refs import Name, say
@@ -123,12 +123,12 @@ def always(values: Mapping[str, Any]) -> Change:
 
 def changed(base: wire.Plan, changes: Change) -> wire.Plan:
     """A copy of the plan with the changes made in each run, as far as the run has the paths."""
-    copy = json.loads(wire.to_json(base))
-    for run in copy["runs"]:
+    copies = [RUN.dump_python(run, mode="json") for run in base.runs]
+    for run in copies:
         for path, value in changes(run).items():
             for place, key in places(run, path):
                 place[key] = value
-    return wire.Plan.model_validate(copy)
+    return base.with_runs(map(RUN.validate_python, copies))
 
 
 def write(

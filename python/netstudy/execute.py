@@ -82,7 +82,7 @@ class Rounds:
             or run.id in again
             or (run.id not in planned and canonical(run.treatment) in following)
         )
-        return whole.model_copy(update={"runs": runs})
+        return whole.with_runs(runs)
 
     def _loops(self) -> tuple[GrownLoop, ...]:
         if not self._planned.loops:
@@ -91,7 +91,7 @@ class Rounds:
         runs = [run for run in self._plan.runs if growing & set(run.cases)]
         unread = [run for run in runs if run.id not in self._records]
         self._records |= {found.run: found for found in self._folder.records(unread)}
-        plan = self._plan.model_copy(update={"runs": tuple(runs)})
+        plan = self._plan.with_runs(runs)
         records, series = [*self._records.values()], self._folder.series
         cells = pool_study(self._study, plan, records, series)
         metrics = deciding_metrics(self._study, plan)
@@ -113,20 +113,18 @@ def left_to_do(folder: Folder, again: Container[str]) -> Plan:
     plan = folder.plan()
     missing = {run.id for run in folder.missing(plan.runs)}
     runs = tuple(run for run in plan.runs if run.id in missing or run.id in again)
-    return plan.model_copy(update={"runs": runs})
+    return plan.with_runs(runs)
 
 
 def made_again(folder: Folder, testbed: Testbed) -> list[RunRecord]:
     """Runs that may end differently when repeated: failed runs and runs with interference. On a
     deterministic testbed, only runs whose engine died."""
+    failed = folder.ended_as("failed")
     if testbed.repeats_itself:
-        texts = folder.record_texts(folder.plan().runs)
+        texts = folder.record_texts(failed)
         return [RunRecord.model_validate_json(one) for one in texts if is_of_dead_engine(one)]
-    return [
-        record
-        for record in folder.records()
-        if record.status == "failed" or (record.status == "invalid" and is_limited(record))
-    ]
+    invalid = folder.records(folder.ended_as("invalid"))
+    return [*folder.records(failed), *filter(is_limited, invalid)]
 
 
 def is_final(folder: Folder, testbed: Testbed) -> bool:
@@ -184,7 +182,7 @@ class _Walk:
         self.waiting = {run.id: run for run in missing}
         if missing:
             self.testbed.run(
-                plan.model_copy(update={"runs": tuple(missing)}),
+                plan.with_runs(missing),
                 threads=self.threads,
                 on_record=self.on_record,
                 captures=self.folder.path / CAPTURES,
@@ -207,7 +205,7 @@ class _Walk:
         if run is None or record.seed != run.seed:
             raise TestbedError(f"unexpected record of run {record.run}")
         with storage(self.folder.path):
-            self.folder.write_run(record.run, line)
+            self.folder.write_run(record.run, record.status, line)
         del self.waiting[record.run]
         self.statuses[record.status] += 1
 

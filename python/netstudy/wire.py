@@ -1,14 +1,16 @@
 """Formats between the front end and the engine: the engine reads a plan and writes records.
 
-Both are JSON; `schema/plan.schema.json` and `schema/record.schema.json` are exported from these
-models, and the engine's own types (crates/records) are tested against the same examples in
-`schema/examples/`. The name of every number ends in the unit. Almost all numbers are integers, so
-that the same plan gives the same bytes on every machine.
+Both are lines of JSON (`plan_lines` has those of a plan); `schema/plan.schema.json` and
+`schema/record.schema.json` are exported from these models, and the engine's own types
+(crates/records) are tested against the same examples in `schema/examples/`. The name of every
+number ends in the unit. Almost all numbers are integers, so that the same plan gives the same bytes
+on every machine.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import cycle, islice
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
@@ -18,7 +20,6 @@ from netstudy.buffers import Buffer
 from netstudy.queues import CodePoint, Queue
 from netstudy.wire_model import UINT32_MAX, Said, Wire
 
-PLAN_SCHEMA: Final = "netstudy/plan/2"
 RECORD_SCHEMA: Final = "netstudy/record/2"
 
 _TIMER_MAX_NS: Final = 3_600_000_000_000
@@ -1177,27 +1178,29 @@ class Instrument(Wire):
 Treatment = dict[str, Level]
 
 
-class Run(Wire):
-    """One treatment and one replicate."""
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One treatment and one replicate. Runs share the objects that are equal, so that a million of
+    them fit into memory; `plan_lines` reads and writes them."""
 
     id: str
     """12 hexadecimal digits, a hash of treatment and replicate. --only and --set do not change
     it."""
     cases: tuple[str, ...]
     treatment: Treatment
-    replicate: int = Field(ge=1)
+    replicate: int
+    """From 1."""
     seed: str
     """16 hexadecimal digits, derived from the plan's seed, the treatment and the replicate."""
     network: Network
     workload: Workload
-    probe: Probe | None = None
-    """Small requests during the workload; None: there are none."""
     phases: tuple[Phase, ...]
     """In order; one of them is the measuring phase. Empty if the phases are not known."""
+    probe: Probe | None = None
+    """Small requests during the workload; None: there are none."""
     instruments: tuple[Instrument, ...] = ()
     trace: bool = False
-    """The simulator traces where the time of each unit of work goes. Real testbeds ignore it, since
-    they always measure the bounds that they can."""
+    """True if the simulator traces where the time of each unit of work goes."""
 
     def until(self, kind: PhaseKind) -> UntilCount | UntilTime | None:
         """The end condition of the first phase of a kind; None: there is no such phase, or it has
@@ -1211,11 +1214,17 @@ class Run(Wire):
         return until.count if isinstance(until, UntilCount) else 0
 
 
-class Plan(Wire):
-    schema_: Literal["netstudy/plan/2"] = Field(default=PLAN_SCHEMA, alias="schema")
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The runs of a study, in the order in which they are made."""
+
     study: str
     seed: int
     runs: tuple[Run, ...]
+
+    def with_runs(self, runs: Iterable[Run]) -> Plan:
+        """The same plan with other runs."""
+        return replace(self, runs=tuple(runs))
 
 
 class EngineRecord(Wire):

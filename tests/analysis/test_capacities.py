@@ -6,6 +6,7 @@ Counters are made by hand, and results are computed by hand beside them. A phase
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,14 +78,14 @@ def tiers(**costs: Any) -> wire.Run:
         load=wire.ClosedLoad(users=9),
         costs=wire.Costs(profile="lab", app_cpu_ns=1, **costs),
     )
-    return made.model_copy(update={"workload": work})
+    return replace(made, workload=work)
 
 
 def on_one_host(planned: wire.Run) -> wire.Run:
     work = planned.workload
     assert isinstance(work, wire.Transactions)
     alone = work.model_copy(update={"roles": work.roles.model_copy(update={"database": ()})})
-    return planned.model_copy(update={"workload": alone})
+    return replace(planned, workload=alone)
 
 
 def measured(planned: wire.Run, name: str, counters: dict[str, Any]) -> float | None:

@@ -74,7 +74,7 @@ def test_goodput_times_completion_time_is_the_bytes_of_an_iteration() -> None:
 
 def test_cells_stand_in_the_order_of_their_levels_whatever_the_order_of_the_runs() -> None:
     plan = incast_plan([10, 2, 1], replicates=1)
-    shuffled = plan.model_copy(update={"runs": plan.runs[::-1]})
+    shuffled = plan.with_runs(plan.runs[::-1])
     table = pooled(FakeFolder(shuffled, []), {"switch": ("arista-7124s", "nexus-5010")})
     order = [(row.treatment["switch"], row.treatment["servers"]) for row in table.rows]
     assert order == [(s, n) for s in ("arista-7124s", "nexus-5010") for n in (1, 2, 10)]
@@ -94,7 +94,7 @@ def test_bad_runs_are_named_and_leave_the_numbers_alone() -> None:
     assert row.problems[1].reason == "bytes in = bytes out: one byte is missing"
     assert four.id == row.problems[2].run
     alone = [record(one), record(five)]
-    clean = pooled(FakeFolder(plan.model_copy(update={"runs": (one, five)}), alone)).rows[0]
+    clean = pooled(FakeFolder(plan.with_runs((one, five)), alone)).rows[0]
     assert row.value(COMPLETION) == clean.value(COMPLETION)
 
 

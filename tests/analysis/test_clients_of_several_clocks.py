@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from netstudy.analysis.nodes import node_metric
@@ -13,9 +15,7 @@ from tests.analysis.test_nodes import PLANNED, counted, interface
 PLANNED_NS = 2_000_000_000
 LATE_NS = 100_000_000
 """The second client begins and ends so much after the first one."""
-TIMED = PLANNED.model_copy(
-    update={"phases": (Phase(kind="measure", until=UntilTime(ns=PLANNED_NS)),)}
-)
+TIMED = replace(PLANNED, phases=(Phase(kind="measure", until=UntilTime(ns=PLANNED_NS)),))
 BOUNDS = ClockBounds(
     offset_low_ns=0, offset_high_ns=0, drift_low_ppm=0, drift_high_ppm=0, uncertainty_ns=0
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -178,9 +179,7 @@ def test_folders_that_each_vary_a_factor_of_their_own_are_refused() -> None:
 
 def test_equal_levels_in_two_test_cases_are_compared_within_their_case() -> None:
     runs = [
-        run({"servers": 1}, 1, iterations=1, servers=4).model_copy(
-            update={"id": f"{case}-run", "cases": (case,)}
-        )
+        replace(run({"servers": 1}, 1, iterations=1, servers=4), id=f"{case}-run", cases=(case,))
         for case in ("idle", "loaded")
     ]
     records = [from_samples(one, [1.0], [0], [0], [0]) for one in runs]
@@ -197,7 +196,7 @@ def test_cells_match_that_share_one_test_case_of_several() -> None:
 
     def of(*cases: tuple[str, ...]) -> CellTable:
         runs = [
-            run({"servers": number}, 1, iterations=1, servers=4).model_copy(update={"cases": own})
+            replace(run({"servers": number}, 1, iterations=1, servers=4), cases=own)
             for number, own in enumerate(cases, start=1)
         ]
         return pooled(

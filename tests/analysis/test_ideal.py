@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from netstudy.analysis.workloads.incast import ideal_of
@@ -20,7 +22,7 @@ def test_one_server_with_jumbo_frames() -> None:
 def test_unstriped_blocks_grow_with_the_servers_and_striped_ones_do_not() -> None:
     eight = run({"servers": 8})
     workload = eight.workload.model_copy(update={"striped": True})
-    striped = eight.model_copy(update={"workload": workload})
+    striped = replace(eight, workload=workload)
     assert ideal_of(eight).payload_bytes == 32_000_000
     assert ideal_of(striped).payload_bytes == 4_000_000
     assert ideal_of(striped).segments == 8 * 56  # 500,000 / 8948 = 55.9
@@ -33,7 +35,7 @@ def test_servers_of_a_block_that_does_not_divide_evenly_send_what_the_engine_has
     work = three.workload.model_copy(update={"striped": True, "block_bytes": 3 * 2 * 8948 + 1})
     assert isinstance(work, Incast)
     assert work.response_bytes == (17_897, 17_896, 17_896)
-    ideal = ideal_of(three.model_copy(update={"workload": work}))
+    ideal = ideal_of(replace(three, workload=work))
     assert ideal.payload_bytes == 53_689
     assert ideal.segments == 3 + 2 + 2
 
@@ -50,6 +52,6 @@ def test_the_bound_is_the_rate_at_which_data_comes_to_the_client() -> None:
         for link in symmetric.network.links
     )
     network = symmetric.network.model_copy(update={"links": links})
-    ideal = ideal_of(symmetric.model_copy(update={"network": network}))
+    ideal = ideal_of(replace(symmetric, network=network))
     assert ideal.line_rate_bps == 10**8
     assert ideal.goodput_mbps == pytest.approx(100 * 8_000_000 / 8_080_640)

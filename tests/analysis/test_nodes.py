@@ -6,6 +6,7 @@ The network is a star: client and three servers at 10 Gbit/s. A phase of two sec
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ PLANNED = run({"servers": 3})
 
 
 def value(record: RunRecord, name: str, instruments: tuple[Instrument, ...] = ()) -> float | None:
-    planned = PLANNED.model_copy(update={"instruments": instruments})
+    planned = replace(PLANNED, instruments=instruments)
     estimate = node_metric(split_metric(name)).reading.estimate([RunSample(planned, record)])
     return None if estimate is None else estimate.value
 

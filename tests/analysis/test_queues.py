@@ -8,6 +8,7 @@ than the one before it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -158,7 +159,7 @@ def test_the_parts_of_the_time_of_each_transfer_add_up(name: str) -> None:
         if account.group == "all":
             # The record of a transfer has whole nanoseconds.
             assert abs(account.whole_ps - whole_ns * 1000) <= 1000 * account.units
-    plain = simulated(run.model_copy(update={"trace": False}))
+    plain = simulated(replace(run, trace=False))
     assert plain.samples.transfer == rows
 
 

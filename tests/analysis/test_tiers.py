@@ -402,7 +402,6 @@ def test_the_base_of_percentages_is_where_growth_has_ended_as_in_the_table(tmp_p
 
     folder = made(tmp_path, GROWN, plant)
     grown(folder, lambda run: record(run, plant(run)))
-    folder.write_records()
     (table,) = document(folder, analyse(folder)).cases[0].results
     assert [[str(cell) for cell in row[:4]] for row in table.rows] == [
         ["slow", "20", "100.0", "100.0"], ["fast", "20", "200.0", "200.0"],

@@ -11,6 +11,7 @@ import pytest
 from netstudy.cli import invoke
 from netstudy.store import Folder, Results
 from tests.cli.conftest import INCAST, SMALL_STUDY, Netstudy
+from tests.stored import rewrite
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -202,17 +203,8 @@ class TestInCi:
         self, both: tuple[Path, Path], netstudy: Netstudy
     ) -> None:
         """Folders that share cells, but no cell has runs in both."""
-        folder = Folder(both[1])
-        for run in folder.plan().runs:
-            if run.treatment["servers"] == 3:
-                (folder.path / "runs" / f"{run.id}.json").unlink()
-        other = Folder(both[0])
-        for run in other.plan().runs:
-            if run.treatment["servers"] != 3:
-                (other.path / "runs" / f"{run.id}.json").unlink()
-        for one in (folder, other):
-            for name in ("DONE", "records.jsonl"):
-                (one.path / name).unlink(missing_ok=True)
+        rewrite(both[1], lambda one: None if one["treatment"]["servers"] == 3 else one)
+        rewrite(both[0], lambda one: one if one["treatment"]["servers"] == 3 else None)
         outcome = netstudy("compare", *both, "--fail-on", "different")
         assert outcome.code == 2
         assert "--fail-on: no cell has a value of completion_ms_mean" in outcome.err
@@ -292,10 +284,8 @@ class TestFoldersThatAreNotWhole:
         """On a real machine such a folder stays unsealed, since its failed run can be repeated."""
         folder = Folder(both[0])
         run = next(one for one in folder.plan().runs if one.treatment["servers"] == 3)
-        path = folder.path / "runs" / f"{run.id}.json"
-        record = json.loads(path.read_text())
-        path.write_text(json.dumps({**record, "status": "failed", "error": "a cable broke"}) + "\n")
-        (folder.path / "DONE").unlink()
+        broken = {"status": "failed", "error": "a cable broke"}
+        rewrite(both[0], lambda one: {**one, **broken} if one["run"] == run.id else one)
         outcome = netstudy("compare", *both)
         assert outcome.code == 0, outcome.err
         assert f"{both[0]} is not finished: 1 of 12 runs failed; repeat them with" in outcome.err
@@ -307,12 +297,7 @@ class TestFoldersThatAreNotWhole:
         assert not folder.is_done()  # a new report does not end what can be repeated
 
     def test_one_that_lacks_runs(self, both: tuple[Path, Path], netstudy: Netstudy) -> None:
-        folder = Folder(both[0])
-        for run in folder.plan().runs:
-            if run.treatment["servers"] == 3:
-                (folder.path / "runs" / f"{run.id}.json").unlink()
-        for name in ("DONE", "records.jsonl"):
-            (folder.path / name).unlink()
+        rewrite(both[0], lambda one: None if one["treatment"]["servers"] == 3 else one)
         outcome = netstudy("compare", *both)
         assert outcome.code == 0, outcome.err
         assert f"{both[0]} is not finished: 4 of 12 runs are missing; finish it" in outcome.err
@@ -325,9 +310,7 @@ class TestFoldersThatAreNotWhole:
     def test_one_without_any_run_is_refused(
         self, both: tuple[Path, Path], netstudy: Netstudy
     ) -> None:
-        folder = Folder(both[0])
-        for path in (folder.path / "DONE", *(folder.path / "runs").iterdir()):
-            path.unlink()
+        rewrite(both[0], lambda _: None)
         outcome = netstudy("compare", *both)
         assert outcome.code == 2
         assert f"{both[0]} has no valid run" in outcome.err

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.cli import _prepare
+from netstudy.plan_lines import read_plan
 from netstudy.store import Folder, Results
 from tests.cli.conftest import Netstudy
 from tests.cli.test_kill import KILLED, content, run_apart
@@ -80,7 +81,7 @@ def test_clients_grow_until_the_link_is_full(growing: Path, netstudy: Netstudy) 
     assert "round 4: 4 runs to do, 12 are there" in outcome.err
     assert "With direction=get: goodput is best at" in outcome.out
     assert folder.changed_since_sealed() == []
-    assert f"rounds/{rounds}.json" in json.loads((folder.path / "DONE").read_text())["files"]
+    assert f"rounds/{rounds}.jsonl" in json.loads((folder.path / "DONE").read_text())["files"]
     assert "How clients grew" in (folder.path / "report.md").read_text()
     rows = netstudy("export", "--csv").out.splitlines()
     assert len(rows) == 1 + sum(tried)
@@ -94,8 +95,8 @@ def test_a_plan_tells_of_the_first_round_and_of_the_most(growing: Path, netstudy
     assert "grows    clients until 1 level does not gain in throughput" in told
     assert "at most" in told.split("packets")[1].split("\n")[0]
     assert netstudy("run", growing, "--dry-run").out == told
-    plan = json.loads(netstudy("plan", growing, "--json").out)
-    assert {run["treatment"]["clients"] for run in plan["runs"]} == {1}
+    plan = read_plan(netstudy("plan", growing, "--json").out.encode().splitlines())
+    assert {run.treatment["clients"] for run in plan.runs} == {1}
     assert not Path("results").exists()
 
 
@@ -154,7 +155,7 @@ def test_a_metric_that_cannot_decide_is_refused_before_anything_runs(
 def test_an_unfinished_folder_says_how_far_its_rounds_are(
     growing: Path, netstudy: Netstudy
 ) -> None:
-    assert killed(growing, "/.3.json:1:after")
+    assert killed(growing, "/.3.jsonl:1:after")
     told = netstudy("status").out
     assert "unfinished, 8 of 12 runs, 3 rounds" in told
     assert "clients direction=get: it goes on after 2" in told
@@ -192,7 +193,7 @@ def killed_at_random(seed: int, study: Path, uninterrupted: Path, netstudy: Nets
     chance = random.Random(seed)
     instants: list[str] = []
     while not instants or chance.random() < 0.4:
-        when = chance.choice(["before", "after"])
+        when = chance.choice(["before", "half", "after"])
         instants.append(f"/:{chance.randint(1, WRITES)}:{when}")
         if not killed(study, instants[-1]):
             break
@@ -225,8 +226,8 @@ def test_a_growing_study_is_killed_20_times_and_ends_as_if_it_had_not_been(
     [
         "/rounds/:2:before",
         "/rounds/:2:after",
-        "/runs/:13:before",
-        "records.jsonl:1:before",
+        "/records/:13:half",
+        "environment.json:2:before",
         "DONE:1:after",
     ],
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -11,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from netstudy.store import Results
+from netstudy.plan_lines import read_plan
+from netstudy.store import Folder, Results
 from tests.cli.conftest import SMALL_RUNS, SMALL_STUDY, Netstudy
 
 KILLED = Path(__file__).with_name("killed.py")
@@ -19,10 +19,11 @@ SAYS_WHEN = {"environment.json", "report.html", "report.md", "DONE"}
 """Files that say when they were made; no other may depend on an interruption."""
 
 INSTANTS = {
-    "before the first record has its name": ("/runs/:1:before", 0),
-    "when half of the records are there": ("/runs/:6:after", 6),
-    "before the last record has its name": ("/runs/:12:before", 11),
-    "before the records are joined": ("records.jsonl:1:before", SMALL_RUNS),
+    "before the first record is written": ("/records/:1:before", 0),
+    "while the first record is written": ("/records/:1:half", 0),
+    "when half of the records are there": ("/records/:6:after", 6),
+    "while the last record is written": ("/records/:12:half", 11),
+    "before the end is noted": ("environment.json:2:before", SMALL_RUNS),
     "before the report has its name": ("report.html:1:before", SMALL_RUNS),
     "before it is sealed": ("DONE:1:before", SMALL_RUNS),
 }
@@ -62,8 +63,8 @@ def plans(here: Path, engine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def planned(plans: Path) -> list[str]:
     """The runs of every plan that the engine was given, with repetitions."""
-    documents = [json.loads(path.read_text()) for path in plans.iterdir()]
-    return [run["id"] for plan in documents for run in plan["runs"]]
+    found = [read_plan(path.read_bytes().splitlines()) for path in plans.iterdir()]
+    return [run.id for plan in found for run in plan.runs]
 
 
 def kill_run(study: Path, instant: str) -> None:
@@ -79,12 +80,14 @@ def kill_run(study: Path, instant: str) -> None:
 
 
 def content(folder: Path) -> dict[str, bytes]:
+    """The files that do not depend on interruptions, and the records."""
     root = folder.resolve()
-    return {
+    found = {
         str(path.relative_to(root)): path.read_bytes()
         for path in root.rglob("*")
-        if path.is_file() and path.name not in SAYS_WHEN
+        if path.is_file() and path.name not in SAYS_WHEN and path.suffix != ".seg"
     }
+    return {**found, "records": b"".join(Folder(root).stream())}
 
 
 @pytest.mark.parametrize(("instant", "kept"), INSTANTS.values(), ids=INSTANTS.keys())
@@ -117,7 +120,7 @@ def test_a_killed_run_is_completed_without_running_anything_twice(
 def test_killed_while_its_folder_is_made_a_run_leaves_nothing_but_what_clean_removes(
     study: Path, plans: Path, netstudy: Netstudy
 ) -> None:
-    kill_run(study, "plan.json:1:before")
+    kill_run(study, "plan.jsonl:1:before")
     results = Results(Path("results"))
     assert results.folders() == []
     assert netstudy("run", study, "--resume").code == 2
@@ -130,11 +133,11 @@ def test_killed_while_its_folder_is_made_a_run_leaves_nothing_but_what_clean_rem
 def test_a_run_is_killed_twice_and_still_completed(
     study: Path, plans: Path, uninterrupted: Path, netstudy: Netstudy
 ) -> None:
-    kill_run(study, "/runs/:4:before")
+    kill_run(study, "/records/:4:half")
     (folder,) = Results(Path("results")).folders()
     process = subprocess.run(
         [sys.executable, KILLED, "run", folder.path, "--resume"],
-        env={**os.environ, "KILL_AT": "/runs/:4:after"},
+        env={**os.environ, "KILL_AT": "/records/:4:after"},
         capture_output=True,
         check=False,
     )

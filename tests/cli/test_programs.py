@@ -104,7 +104,7 @@ class TestResume:
         self, unfinished: Folder, netstudy: Netstudy
     ) -> None:
         """The folder may be another's, who has changed its plan."""
-        plan = unfinished.path / "plan.json"
+        plan = unfinished.path / "plan.jsonl"
         plan.write_text(plan.read_text().replace('"python3"', '"/bin/other"'))
         outcome = netstudy("run", unfinished.path, "--resume", "--no-start")
         assert outcome.code == 2

@@ -14,6 +14,7 @@ import pytest
 
 from netstudy.analysis.study_result import StudyResult, analyse
 from netstudy.analysis.workloads.incast import COMPLETION
+from netstudy.plan_lines import RUN, read_plan
 from netstudy.report.answer import answer
 from netstudy.store import Folder
 from netstudy.wire import MeasuredRun, RunRecord
@@ -113,11 +114,10 @@ def test_the_report_says_whose_values_they_are_and_nothing_of_simulated_hosts(
 def test_plan_and_records_are_made_of_the_data_alone(
     published: Folder, netstudy: Netstudy, here: Path
 ) -> None:
-    plan = json.loads((published.path / "plan.json").read_text())
-    assert plan == json.loads(
-        netstudy("plan", INCAST, "--testbed", "published", "--only", FIRST, "--json").out
-    )
-    first: dict[str, Any] = plan["runs"][0]
+    plan = (published.path / "plan.jsonl").read_bytes()
+    printed = netstudy("plan", INCAST, "--testbed", "published", "--only", FIRST, "--json").out
+    assert plan == printed.encode()
+    first: dict[str, Any] = RUN.dump_python(read_plan(plan.splitlines()).runs[0], mode="json")
     assert first["network"] == {"groups": [], "nodes": [], "links": [], "shared_clock": False}
     assert first["workload"]["kind"] == "measured"
     assert first["workload"]["given"][0]["row"] == "reference/incast_4mb_mtu9000.csv:2"

@@ -20,6 +20,7 @@ import pytest
 from netstudy.report import rendering
 from netstudy.store import Folder
 from tests.cli.conftest import SMALL_STUDY, Netstudy, start
+from tests.stored import damage
 
 COLUMNS = [
     "switch",
@@ -32,6 +33,8 @@ COLUMNS = [
     "retransmissions_per_iteration",
     "timeouts_per_iteration",
 ]
+
+SEGMENT = "records/0001.seg"
 
 
 @pytest.fixture(scope="module")
@@ -176,7 +179,7 @@ class TestReport:
         assert outcome.out.splitlines() == [f"{done.path}/report.html", f"{done.path}/report.md"]
         assert {path: path.read_bytes() for path in before} == before
         sealed = json.loads((done.path / "DONE").read_text())["files"]
-        assert {"report.html", "report.md", "records.jsonl", "cells.csv"} <= set(sealed)
+        assert {"report.html", "report.md", "records/0001.seg", "cells.csv"} <= set(sealed)
         assert done.changed_since_sealed() == []
 
     def test_another_folder_leaves_the_results_as_they_are(
@@ -197,13 +200,11 @@ class TestReport:
     def test_records_that_were_changed_are_not_reported_on(
         self, done: Folder, netstudy: Netstudy
     ) -> None:
-        run = done.plan().runs[0].id
-        record = done.path / "runs" / f"{run}.json"
-        record.write_bytes(record.read_bytes().replace(b'"status":"ok"', b'"status": "ok"'))
+        damage(done.path / SEGMENT, -1)
         report = (done.path / "report.html").stat().st_mtime_ns
         outcome = netstudy("report", "small")
         assert outcome.code == 2
-        assert f"runs/{run}.json" in outcome.err
+        assert SEGMENT in outcome.err
         assert (done.path / "report.html").stat().st_mtime_ns == report
 
 
@@ -216,52 +217,48 @@ class TestChangedFiles:
     def test_a_number_changed_in_a_record_is_not_passed_on(
         self, done: Folder, netstudy: Netstudy, verb: tuple[str, ...]
     ) -> None:
-        run = done.plan().runs[0].id
-        record = done.path / "runs" / f"{run}.json"
-        record.write_bytes(record.read_bytes().replace(b"1", b"2"))
+        damage(done.path / SEGMENT, -1)
         outcome = netstudy(verb[0], "small", *verb[1:])
         assert outcome.code == 2
         assert outcome.out == ""
-        assert f"runs/{run}.json changed" in outcome.err
+        assert f"{SEGMENT} changed" in outcome.err
         assert f"netstudy run {done.path} --resume" in outcome.err
 
     @pytest.mark.parametrize("how", ["cut short", "altered", "gone"])
-    def test_resume_carries_a_damaged_run_of_a_finished_folder_out_again(
+    def test_resume_carries_the_runs_of_a_changed_segment_of_a_finished_folder_out_again(
         self, done: Folder, netstudy: Netstudy, how: str
     ) -> None:
-        run = done.plan().runs[0].id
-        record = done.path / "runs" / f"{run}.json"
-        was = record.read_bytes()
+        """Nothing tells which of its records can still be relied on, but none is lost by it in
+        another segment."""
+        runs = [run.id for run in done.plan().runs]
+        was, segment = [*done.stream()], done.path / SEGMENT
         if how == "gone":
-            record.unlink()
+            segment.unlink()
+        elif how == "cut short":
+            segment.write_bytes(segment.read_bytes()[:-40])
         else:
-            record.write_bytes(was[:40] if how == "cut short" else was.replace(b"1", b"2"))
+            damage(segment, -1)
         outcome = netstudy("run", done.path, "--resume")
         assert outcome.code == 0
-        assert f"1 record was damaged, changed or missing, and is made again: {run}" in outcome.err
-        assert record.read_bytes() == was
-        assert done.is_done()
-        assert done.changed_since_sealed() == []
-        assert done.set_aside_as("damaged") == (how != "gone")
+        said = f"12 records were damaged, changed or missing, and are made again: {', '.join(runs)}"
+        assert said in outcome.err
+        anew = Folder(done.path)
+        assert [*anew.stream()] == was
+        assert anew.is_done()
+        assert anew.changed_since_sealed() == []
+        assert anew.set_aside_as("damaged") == {"gone": 0, "cut short": 11, "altered": 12}[how]
 
     def test_resume_carries_a_damaged_run_of_an_unfinished_folder_out_again(
         self, done: Folder, netstudy: Netstudy
     ) -> None:
         (done.path / "DONE").unlink()
-        record = done.path / "runs" / f"{done.plan().runs[0].id}.json"
-        was = record.read_bytes()
-        record.write_bytes(was[:40])
-        assert netstudy("run", done.path, "--resume").code == 0
-        assert record.read_bytes() == was
-
-    def test_joined_records_that_changed_are_joined_again(
-        self, done: Folder, netstudy: Netstudy
-    ) -> None:
-        joined = done.path / "records.jsonl"
-        was = joined.read_bytes()
-        joined.write_bytes(was[:40])
-        assert netstudy("run", done.path, "--resume").code == 0
-        assert joined.read_bytes() == was
+        was = [*done.stream()]
+        damage(done.path / SEGMENT, -1)
+        (lost,) = Folder(done.path).damaged_runs()
+        outcome = netstudy("run", done.path, "--resume")
+        assert outcome.code == 0
+        assert f"1 record was damaged, changed or missing, and is made again: {lost}" in outcome.err
+        assert [*Folder(done.path).stream()] == was
 
     def test_inputs_that_changed_cannot_be_repeated(self, done: Folder, netstudy: Netstudy) -> None:
         sealed = (done.path / "DONE").read_bytes()
@@ -285,13 +282,12 @@ class TestChangedFiles:
     def test_records_that_are_all_gone_with_their_folder_are_made_again(
         self, done: Folder, netstudy: Netstudy
     ) -> None:
-        runs = done.path / "runs"
-        was = {path.name: path.read_bytes() for path in runs.iterdir()}
-        shutil.rmtree(runs)
+        was = [*done.stream()]
+        shutil.rmtree(done.path / "records")
         outcome = netstudy("run", done.path, "--resume")
         assert outcome.code == 0
-        assert f"{len(was)} records were damaged, changed or missing" in outcome.err
-        assert {path.name: path.read_bytes() for path in runs.iterdir()} == was
+        assert "12 records were damaged, changed or missing" in outcome.err
+        assert [*Folder(done.path).stream()] == was
 
 
 class TestLinks:
@@ -380,7 +376,7 @@ class TestNamesFromElsewhere:
     def test_a_name_cannot_command_the_terminal(
         self, unfinished: Folder, netstudy: Netstudy
     ) -> None:
-        plan = unfinished.path / "plan.json"
+        plan = unfinished.path / "plan.jsonl"
         plan.write_text(plan.read_text().replace('"arista-7124s"', '"red\\u001b[31m\\u009b31m"'))
         out = netstudy("status", "small").out
         assert "switch=red␛[31m\ufffd31m" in out
@@ -430,18 +426,18 @@ class TestPlanIsMissing:
     def test_a_named_folder_is_not_replaced_by_another(
         self, done: Folder, unfinished: Folder, netstudy: Netstudy, command: tuple[str, ...]
     ) -> None:
-        (unfinished.path / "plan.json").unlink()
+        (unfinished.path / "plan.jsonl").unlink()
         before = {path: path.stat().st_mtime_ns for path in done.path.rglob("*")}
         outcome = netstudy(command[0], unfinished.path, *command[1:])
         assert outcome.code == 2
         assert f"{unfinished.path} is a results folder" in outcome.err
-        assert "plan.json is missing" in outcome.err
+        assert "plan.jsonl is missing" in outcome.err
         assert {path: path.stat().st_mtime_ns for path in done.path.rglob("*")} == before
 
     def test_the_folder_is_listed_and_can_be_removed(
         self, done: Folder, unfinished: Folder, netstudy: Netstudy
     ) -> None:
-        (unfinished.path / "plan.json").unlink()
+        (unfinished.path / "plan.jsonl").unlink()
         rows = json.loads(netstudy("ls", "--json").out)
         assert [(row["time"], row["state"]) for row in rows] == [
             (unfinished.path.name, "unreadable"),
@@ -468,10 +464,10 @@ class TestStatusAndLs:
     def test_status_of_a_finished_run_of_which_a_record_is_gone_says_how_to_make_it_again(
         self, done: Folder, netstudy: Netstudy
     ) -> None:
-        (done.path / "runs" / f"{done.plan().runs[3].id}.json").unlink()
+        (done.path / SEGMENT).unlink()
         shown = netstudy("status").out
-        assert "changed, 11 of 12 runs" in shown
-        assert f"runs/{done.plan().runs[3].id}.json changed or went missing" in shown
+        assert "changed, 0 of 12 runs" in shown
+        assert f"{SEGMENT} changed or went missing" in shown
         assert f"continue with: netstudy run {done.path} --resume" in shown
 
     def test_status_of_a_finished_run_whose_study_was_edited_says_that_nothing_proves_it(
@@ -510,7 +506,7 @@ class TestStatusAndLs:
     def test_ls_shows_a_folder_that_cannot_be_read_among_the_others(
         self, done: Folder, unfinished: Folder, netstudy: Netstudy
     ) -> None:
-        (unfinished.path / "plan.json").write_text("{}")
+        (unfinished.path / "plan.jsonl").write_text("{}")
         rows = json.loads(netstudy("ls", "--json").out)
         assert [row["state"] for row in rows] == ["unreadable", "done"]
         assert netstudy("ls").code == 0
@@ -518,8 +514,8 @@ class TestStatusAndLs:
     def test_ls_tells_a_folder_whose_files_changed_after_it_was_done(
         self, done: Folder, netstudy: Netstudy
     ) -> None:
-        record = next((done.path / "runs").iterdir())
-        record.write_bytes(record.read_bytes() + b"\n")
+        with (done.path / SEGMENT).open("ab") as segment:
+            segment.write(b"\n")
         (row,) = json.loads(netstudy("ls", "--json").out)
         assert (row["done"], row["state"]) == (12, "changed")
 

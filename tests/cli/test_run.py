@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from netstudy.plan_lines import read_plan
 from netstudy.store import Folder, Results
 from tests.cli.conftest import INCAST, SMALL_RUNS, Netstudy, start
+from tests.stored import damage
 
 pytestmark = pytest.mark.usefixtures("engine")
 
@@ -45,11 +47,12 @@ def test_the_records_are_those_that_the_engine_writes_for_the_stored_plan(
     folder = newest()
     direct = subprocess.run(
         [engine, "sim", "--threads=1"],
-        input=(folder.path / "plan.json").read_bytes(),
+        input=(folder.path / "plan.jsonl").read_bytes(),
         capture_output=True,
         check=True,
     )
-    assert (folder.path / "records.jsonl").read_bytes() == direct.stdout
+    assert b"".join(folder.stream()) == direct.stdout
+    assert netstudy("export", "--records").out.encode() == direct.stdout
 
 
 @pytest.mark.parametrize(
@@ -82,8 +85,8 @@ def test_the_simulator_traces_the_first_replicate_of_each_cell(
     def traced(*options: str) -> dict[int, set[bool]]:
         printed = netstudy("plan", study, *LITTLE, "--replicates", "2", *options, "--json").out
         found: dict[int, set[bool]] = {}
-        for run in json.loads(printed)["runs"]:
-            found.setdefault(run["replicate"], set()).add(run["trace"])
+        for run in read_plan(printed.encode().splitlines()).runs:
+            found.setdefault(run.replicate, set()).add(run.trace)
         return found
 
     assert traced() == {1: {True}, 2: {False}}
@@ -99,7 +102,7 @@ def test_the_plan_that_is_printed_is_the_plan_that_is_run(study: Path, netstudy:
     assert netstudy("run", study, *options, "--dry-run", "--json").out == printed
     assert not Path("results").exists()
     netstudy("run", study, *options)
-    assert (newest().path / "plan.json").read_text() == printed
+    assert (newest().path / "plan.jsonl").read_text() == printed
 
 
 def test_what_was_asked_for_is_recorded_and_the_study_is_kept_as_it_was(
@@ -166,10 +169,10 @@ def test_two_runs_at_once_do_not_meet(study: Path) -> None:
     both = [start("run", study, *LITTLE, "--json") for _ in range(2)]
     ended = [(*process.communicate(), process.returncode) for process in both]
     assert [code for _, _, code in ended] == [0, 0], ended
-    first, second = (Path(json.loads(out)["folder"]) for out, _, _ in ended)
+    first, second = (Folder(Path(json.loads(out)["folder"])) for out, _, _ in ended)
     assert first != second
-    assert (first / "records.jsonl").read_bytes() == (second / "records.jsonl").read_bytes()
-    assert Folder(first).changed_since_sealed() == Folder(second).changed_since_sealed() == []
+    assert [*first.stream()] == [*second.stream()]
+    assert first.changed_since_sealed() == second.changed_since_sealed() == []
 
 
 def test_replicates_are_set_by_their_own_option(study: Path, netstudy: Netstudy) -> None:
@@ -243,16 +246,16 @@ class TestResume:
     def test_a_dry_run_lists_what_is_left_and_does_nothing(
         self, begun: Folder, netstudy: Netstudy
     ) -> None:
-        cut = begun.records()[0].run
-        (begun.path / "runs" / f"{cut}.json").write_bytes(b"{")
+        damage(begun.path / "records/0001.seg", -1)
+        (cut,) = Folder(begun.path).damaged_runs()
         missing = begun.missing()[0].id
         outcome = netstudy("run", begun.path, "--resume", "--dry-run")
         first, *runs = outcome.out.splitlines()
         assert outcome.code == 0
         assert first == f"{begun.path}: 2 runs are left to do"
         assert {line.split()[0] for line in runs} == {cut, missing}
-        told = json.loads(netstudy("run", begun.path, "--resume", "--dry-run", "--json").out)
-        assert {run["id"] for run in told["runs"]} == {cut, missing}
+        told = netstudy("run", begun.path, "--resume", "--dry-run", "--json").out
+        assert {run.id for run in read_plan(told.encode().splitlines()).runs} == {cut, missing}
         assert not begun.is_done()
 
     def test_a_folder_is_not_run_anew(self, begun: Folder, netstudy: Netstudy) -> None:

@@ -18,7 +18,6 @@ from tests.report.timed import account, with_accounts
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = small_incast(tmp_path_factory.mktemp("incast"))
-    made.write_records()
     made.seal(NOW)
     return made.path
 
@@ -46,7 +45,6 @@ def test_samples_may_be_written_to_a_file(folder: Path, tmp_path: Path) -> None:
 def test_the_parts_of_the_time_are_written(tmp_path: Path) -> None:
     part = ("own", "serialization", "server-1", "switch")
     made = small_incast(tmp_path, lambda run: with_accounts(record(run), [account({part: 2.0})]))
-    made.write_records()
     made.seal(NOW)
     done = export(made.path, "--time")
     assert done.returncode == 0, done.stderr

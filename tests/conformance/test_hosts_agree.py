@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from netstudy.cli import invoke
+from netstudy.store import Results
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
 from tests.testbed.ssh.lab_runs import HOSTS
@@ -43,7 +44,7 @@ def on_hosts(lab: Lab) -> float:
     options = " ".join([*OPTIONS, "--testbed=$NETSTUDY_LAB/hosts.yaml", "--results=$HOME/r"])
     done = lab.run(
         f"cd $HOME; rm -rf r; {lab.user.python} -m netstudy run incast.yaml {options} >&2; "
-        "cat r/incast/latest/records.jsonl"
+        f"{lab.user.python} -m netstudy export --records --results r"
     )
     (record,) = runs(done.output[done.output.index("{") :])
     assert list(record["clocks"]) == list(HOSTS[1:])
@@ -55,7 +56,7 @@ def in_namespaces(path: Path, results: Path) -> float | None:
     invoke(
         ["run", str(path), "--testbed=netns", "--variant=hosts", f"--results={results}", *OPTIONS]
     )
-    found = runs((results / "incast/latest/records.jsonl").read_text())
+    found = runs(b"".join(Results(results).resolve("incast", done=True).stream()).decode())
     return median_ms(found[0]) if found else None
 
 

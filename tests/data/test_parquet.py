@@ -16,7 +16,6 @@ import netstudy
 from netstudy.cli import invoke
 from netstudy.data.table import COLUMNS_KEY, ROW_GROUP_ROWS, Column, Part, Table
 from netstudy.store import Folder
-from netstudy.wire import Run
 
 pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -113,14 +112,14 @@ def test_each_record_is_read_once(
     incast: netstudy.StudyData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: Counter[str] = Counter()
-    read = Folder._record
+    read = Folder.record
 
-    def counted(folder: Folder, run: Run) -> object:
-        seen[run.id] += 1
+    def counted(folder: Folder, run: str) -> object:
+        seen[run] += 1
         return read(folder, run)
 
     table = incast.samples("iteration")
-    monkeypatch.setattr(Folder, "_record", counted)
+    monkeypatch.setattr(Folder, "record", counted)
     assert table.to_arrow().num_rows > 0
     assert set(seen.values()) == {1}
 

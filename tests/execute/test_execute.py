@@ -15,6 +15,7 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError, TestbedError
 from netstudy.execute import execute, is_final, made_again
+from netstudy.plan_lines import plan_bytes
 from netstudy.store import Folder, Invocation, create
 from netstudy.testbed.sim import Sim
 
@@ -186,13 +187,13 @@ def test_the_engine_dies_with_a_front_that_is_killed(tmp_path: Path, small_plan:
     script = """
 import sys
 from pathlib import Path
-from netstudy import wire
+from netstudy.plan_lines import read_plan
 from netstudy.testbed.sim import Sim
-plan = wire.Plan.model_validate_json(Path(sys.argv[1]).read_bytes())
+plan = read_plan(Path(sys.argv[1]).open("rb"))
 Sim().run(plan, threads=1, on_record=lambda record, line: print(record.kind, flush=True))
 """
-    plan = tmp_path / "plan.json"
-    plan.write_text(wire.to_json(small_plan))
+    plan = tmp_path / "plan.jsonl"
+    plan.write_bytes(plan_bytes(small_plan))
     engine = tmp_path / "engine"
     shown = tmp_path / "pid"
     fake = os.environ["NETSTUDY_ENGINE"]

@@ -180,7 +180,6 @@ def test_a_level_without_a_valid_run_ends_it_and_the_report_says_so(tmp_path: Pa
     grown(folder, lambda run: failed(run) if run.treatment["servers"] == 3 else well(run))
     (one,) = loops_in(folder)
     assert (tried(one), one.ending) == ([1, 2, 3], "no valid run")
-    folder.write_records()
     result = analyse(folder)
     said = str(document(folder, result).answer.sentences[0]).replace("\u00a0", " ")
     assert "best at 2 servers" in said
@@ -223,7 +222,6 @@ def test_each_combination_ends_by_itself_and_holes_are_skipped(tmp_path: Path) -
 def test_a_report_of_combinations_of_different_length_has_empty_cells(tmp_path: Path) -> None:
     folder = begun(tmp_path, TWO, switch='"${switch}"')
     grown(folder, two)
-    folder.write_records()
     result = analyse(folder)
     (panel,) = result.cases[0].panels
     assert panel.panel.x_levels == (1, 2, 4, 5, 6)
@@ -250,7 +248,6 @@ def test_a_growing_factor_stands_where_more_of_it_brings_no_more_than_the_noise(
     """Eight servers carry 1 % more than four: that is the best value, and no gain."""
     folder = begun(tmp_path, PLACED, iterations='"${iterations}"')
     grown(folder, taking({1: 40, 2: 40, 4: 40, 8: 79}))
-    folder.write_records()
     result = analyse(folder)
     assert [one.judged.best and one.judged.best.level for one in loops_in(folder)] == [8, 8]
     (table,) = document(folder, result).cases[0].results
@@ -318,7 +315,7 @@ def test_a_further_round_is_the_same_whoever_asks_for_it(tmp_path: Path) -> None
         grown(folder, times)
         kept = sorted((folder.path / "rounds").iterdir())
         plans.append([path.read_bytes() for path in kept])
-        assert [path.name for path in kept] == ["2.json", "3.json", "4.json"]
+        assert [path.name for path in kept] == ["2.jsonl", "3.jsonl", "4.jsonl"]
     assert plans[0] == plans[1]
 
 
@@ -346,7 +343,7 @@ def test_a_run_made_again_changes_no_round_and_may_let_the_loop_go_on(tmp_path: 
     assert (tried(one), one.ending) == ([1, 2, 3, 4], "no gain")
     after = {path.name: path.read_bytes() for path in (folder.path / "rounds").iterdir()}
     assert {name: after[name] for name in before} == before
-    assert set(after) - set(before) == {"4.json"}
+    assert set(after) - set(before) == {"4.jsonl"}
 
 
 def test_a_study_in_which_nothing_grows_has_one_round(tmp_path: Path) -> None:
@@ -359,6 +356,6 @@ def test_a_study_in_which_nothing_grows_has_one_round(tmp_path: Path) -> None:
 def test_a_round_that_is_damaged_is_said_to_be(tmp_path: Path) -> None:
     folder = begun(tmp_path, ONE)
     grown(folder, taking({1: 40, 2: 40, 3: 40}))
-    (folder.path / "rounds" / "2.json").write_text("{}")
-    with pytest.raises(StudyError, match=r"rounds/2\.json is damaged"):
-        folder.plan()
+    (folder.path / "rounds" / "2.jsonl").write_text("{}")
+    with pytest.raises(StudyError, match=r"rounds/2\.jsonl is damaged"):
+        Folder(folder.path).plan()

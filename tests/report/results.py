@@ -94,7 +94,7 @@ def _fill(made: Folder, maker: Maker, testbed: str) -> None:
             if outcome is not None:
                 if testbed == "sim" and outcome.status != "failed":
                     outcome = outcome.model_copy(update={"mode": "closed-form"})
-                made.write_run(run.id, to_json(outcome).encode() + b"\n")
+                made.write_run(run.id, outcome.status, to_json(outcome).encode() + b"\n")
         made.end_session(NOW)
 
 

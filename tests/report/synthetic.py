@@ -16,7 +16,6 @@ import numpy as np
 from netstudy.analysis.cells import CellTable, pool
 from netstudy.buffers import IngressQueued, SharedMemory
 from netstudy.wire import (
-    PLAN_SCHEMA,
     Check,
     ConnectionSamples,
     Edge,
@@ -143,7 +142,7 @@ def planned(treatment: Treatment, replicate: int, **what: Any) -> Run:
 
 def plan_of(runs: Iterable[Run], study: str = "s") -> Plan:
     """A plan of these runs."""
-    return Plan(schema=PLAN_SCHEMA, study=study, seed=1, runs=tuple(runs))
+    return Plan(study, 1, tuple(runs))
 
 
 def incast_plan(

@@ -166,7 +166,7 @@ def test_the_command_asks_for_the_short_form_that_was_asked_for(tmp_path: Path) 
 
 def test_hashes_are_of_the_files_as_they_are(incast: Folder, added: Appendix) -> None:
     found = rows(added.hashes)
-    for name in ("study.yaml", "plan.json"):
+    for name in ("study.yaml", "plan.jsonl"):
         assert found[name] == [hashlib.sha256((incast.path / name).read_bytes()).hexdigest()]
 
 

@@ -31,7 +31,6 @@ def published(tmp_path: Path, study: Path, *without: str) -> Path:
 def done(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """A results folder that was run to its end."""
     folder = small_incast(tmp_path_factory.mktemp("readme"))
-    folder.write_records()
     folder.seal(NOW)
     return folder
 

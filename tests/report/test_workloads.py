@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -96,7 +97,7 @@ def test_transfers_are_told_from_the_plan(dumbbell: Folder) -> None:
 def test_whole_and_divided_blocks_of_one_study_are_told_apart() -> None:
     whole, divided = (incast_run({"servers": 2, "block": block}) for block in ("whole", "divided"))
     work = divided.workload.model_copy(update={"block_bytes": 10_000_000, "striped": True})
-    both = [whole, divided.model_copy(update={"workload": work})]
+    both = [whole, replace(divided, workload=work)]
     (sentence,) = INCAST_PAGE.description(both)
     assert "asks 2 servers at once for 4 MB each or their shares of 10 MB and asks again" in (
         str(sentence)
@@ -216,7 +217,7 @@ def test_a_drawing_holds_the_rates_of_all_runs(dumbbell: Folder) -> None:
     faster = trunk.model_copy(update={"a": a, "b": b})
     links = tuple(faster if one == trunk else one for one in first.network.links)
     network = first.network.model_copy(update={"links": links})
-    runs = [first.model_copy(update={"network": network}), *others]
+    runs = [replace(first, network=network), *others]
     assert "west with east at 1 Gbit/s or 100 Mbit/s" in bed_in_words(runs)
 
 

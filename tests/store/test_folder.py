@@ -17,6 +17,7 @@ from netstudy.errors import StudyError
 from netstudy.store import Folder, Invocation, create
 from netstudy.store.files import sha256
 from tests.store.small import FILES
+from tests.stored import damage
 
 NOW = datetime(2026, 11, 21, 20, 30, tzinfo=UTC)
 LATER = datetime(2026, 11, 21, 20, 31, tzinfo=UTC)
@@ -48,7 +49,7 @@ def fill(folder: Folder) -> None:
     folder.begin_session(NOW)
     folder.write_engine(ENGINE_LINE)
     for run in reversed(folder.missing()):
-        folder.write_run(run.id, run_line(run))
+        folder.write_run(run.id, "ok", run_line(run))
     folder.end_session(LATER)
 
 
@@ -63,11 +64,12 @@ def test_a_new_folder_holds_what_was_asked_for(folder: Folder, small_plan: wire.
 
 def test_failed_runs_are_set_aside_with_what_was_captured_of_them(folder: Folder) -> None:
     one, other = folder.missing()[:2]
-    folder.write_run(one.id, run_line(one))
+    folder.write_run(one.id, "ok", run_line(one))
     captures = folder.path / "captures"
     captures.mkdir()
     for time in (b"first", b"second"):
-        folder.write_run(other.id, run_line(other, status="failed", error=time.decode()))
+        line = run_line(other, status="failed", error=time.decode())
+        folder.write_run(other.id, "failed", line)
         for run in (one, other):
             (captures / f"{run.id}.jsonl.gz").write_bytes(time)
             (captures / f"{run.id}.app.sar").write_bytes(time)
@@ -84,20 +86,20 @@ def test_failed_runs_are_set_aside_with_what_was_captured_of_them(folder: Folder
         )
     }
     assert [record.run for record in folder.records()] == [one.id]
+    texts = [json.loads(text)["error"] for text in folder.set_aside_texts(other.id)]
+    assert texts == ["first", "second"]
 
 
 def test_a_folder_of_which_a_run_is_set_aside_is_done_no_more(folder: Folder) -> None:
     folder.write_engine(ENGINE_LINE)
     for run in folder.missing():
-        folder.write_run(run.id, run_line(run, status="invalid"))
-    folder.write_records()
+        folder.write_run(run.id, "invalid", run_line(run, status="invalid"))
     folder.seal(NOW)
     folder.set_aside([])
     assert folder.is_done(), "nothing was set aside"
     spoiled = folder.plan().runs[0]
     folder.set_aside(folder.records()[:1])
     assert not folder.is_done()
-    assert not (folder.path / "records.jsonl").exists()
     assert folder.missing() == [spoiled]
     assert folder.set_aside_as("invalid") == 1
 
@@ -116,41 +118,46 @@ def test_records_are_joined_in_the_order_of_the_plan_with_the_bytes_of_the_engin
     folder: Folder, small_plan: wire.Plan
 ) -> None:
     fill(folder)
-    folder.write_records()
     runs = b"".join(run_line(run) for run in small_plan.runs)
     end = b'{"kind":"end","runs":6}\n'
-    assert (folder.path / "records.jsonl").read_bytes() == ENGINE_LINE + runs + end
+    assert b"".join(folder.stream()) == ENGINE_LINE + runs + end
     assert [record.run for record in folder.records()] == [run.id for run in small_plan.runs]
 
 
 def test_a_record_is_never_overwritten(folder: Folder) -> None:
     run = folder.missing()[0]
-    folder.write_run(run.id, run_line(run))
+    folder.write_run(run.id, "ok", run_line(run))
     with pytest.raises(StudyError, match="never overwritten"):
-        folder.write_run(run.id, run_line(run, status="failed"))
+        folder.write_run(run.id, "failed", run_line(run, status="failed"))
     assert folder.records()[0].status == "ok"
 
 
 def test_a_damaged_record_is_named(folder: Folder) -> None:
     run = folder.missing()[0]
-    folder.write_run(run.id, run_line(run)[:40])
-    with pytest.raises(StudyError, match=rf"{run.id}\.json is damaged; repeat the run with: "):
-        folder.records()
+    folder.write_run(run.id, "ok", run_line(run))
+    segment = folder.path / "records/0001.seg"
+    damage(segment, -1)
+    said = rf"record of run {run.id} in .*/records/0001\.seg is damaged; repeat the run with: "
+    with pytest.raises(StudyError, match=said):
+        Folder(folder.path).records()
+    assert Folder(folder.path).damaged_runs() == [run.id]
 
 
 def test_a_format_of_another_version_is_refused_by_its_name(folder: Folder) -> None:
-    path = folder.path / "plan.json"
-    path.write_text(path.read_text().replace("netstudy/plan/2", "netstudy/plan/1"))
-    refused = r"plan\.json is netstudy/plan/1, of another version.*; this one reads netstudy/plan/2"
+    path = folder.path / "plan.jsonl"
+    path.write_text(path.read_text().replace("netstudy/plan/3", "netstudy/plan/4"))
+    refused = (
+        r"plan\.jsonl is netstudy/plan/4, of another version.*; this one reads netstudy/plan/3"
+    )
     with pytest.raises(StudyError, match=refused):
         Folder(folder.path).plan()
 
 
-@pytest.mark.parametrize("name", ["plan.json", "invocation.json", "environment.json"])
+@pytest.mark.parametrize("name", ["plan.jsonl", "invocation.json", "environment.json"])
 def test_a_damaged_file_is_named(folder: Folder, name: str) -> None:
     (folder.path / name).write_text('{"schema":')
     read = {
-        "plan.json": folder.plan,
+        "plan.jsonl": folder.plan,
         "invocation.json": folder.invocation,
         "environment.json": folder.environment,
     }
@@ -160,7 +167,6 @@ def test_a_damaged_file_is_named(folder: Folder, name: str) -> None:
 
 def test_done_carries_the_hash_of_every_file(folder: Folder) -> None:
     fill(folder)
-    folder.write_records()
     folder.seal(LATER)
     files = json.loads((folder.path / "DONE").read_text())["files"]
     on_disk = {
@@ -177,10 +183,9 @@ def test_done_carries_the_hash_of_every_file(folder: Folder) -> None:
     assert folder.is_done()
 
 
-@pytest.mark.parametrize("name", [*FILES, "plan.json", "records.jsonl"])
+@pytest.mark.parametrize("name", [*FILES, "plan.jsonl", "records/0001.seg"])
 def test_a_changed_input_or_record_is_found(folder: Folder, name: str) -> None:
     fill(folder)
-    folder.write_records()
     folder.seal(LATER)
     with (folder.path / name).open("ab") as file:
         file.write(b"\n")
@@ -191,7 +196,6 @@ def test_a_changed_input_or_record_is_found(folder: Folder, name: str) -> None:
 def test_what_a_user_keeps_in_the_folder_may_change(folder: Folder, name: str) -> None:
     (folder.path / name).write_text("looked at the first runs\n")
     fill(folder)
-    folder.write_records()
     folder.seal(LATER)
     (folder.path / name).write_text("looked at all runs\n")
     assert folder.changed_since_sealed() == []
@@ -200,24 +204,22 @@ def test_what_a_user_keeps_in_the_folder_may_change(folder: Folder, name: str) -
 
 def test_a_record_that_went_missing_is_found(folder: Folder) -> None:
     fill(folder)
-    folder.write_records()
     folder.seal(LATER)
-    run = folder.plan().runs[3].id
-    (folder.path / "runs" / f"{run}.json").unlink()
-    assert folder.changed_since_sealed() == [f"runs/{run}.json"]
-    assert folder.changed_since_sealed(by_date=True) == [f"runs/{run}.json"]
+    (folder.path / "records/0001.seg").unlink()
+    assert folder.changed_since_sealed() == ["records/0001.seg"]
+    assert folder.changed_since_sealed(by_date=True) == ["records/0001.seg"]
+    assert folder.damaged_runs() == [run.id for run in folder.plan().runs]
 
 
 def test_a_copy_of_a_folder_is_not_changed_whatever_its_dates(folder: Folder) -> None:
     fill(folder)
-    folder.write_records()
     folder.seal(LATER)
-    record = folder.path / "records.jsonl"
+    record = folder.path / "records/0001.seg"
     for at in (folder.path / "DONE", record):
         os.utime(at, (0, 0))
     assert folder.changed_since_sealed(by_date=True) == []
     record.write_bytes(record.read_bytes() + b"\n")
-    assert folder.changed_since_sealed(by_date=True) == ["records.jsonl"]
+    assert folder.changed_since_sealed(by_date=True) == ["records/0001.seg"]
 
 
 DERIVED = ("cells.csv", "report.html", "report.md", "figures/drops.svg")
@@ -227,7 +229,6 @@ DERIVED = ("cells.csv", "report.html", "report.md", "figures/drops.svg")
 def sealed(folder: Folder) -> Folder:
     """A folder that is done, with files that are made from its records."""
     fill(folder)
-    folder.write_records()
     (folder.path / "figures").mkdir()
     for name in DERIVED:
         (folder.path / name).write_text("as it was")
@@ -295,8 +296,8 @@ def test_a_writer_outlasts_one_who_only_asks_whether_the_folder_is_held(folder: 
 
 
 def test_what_an_interrupted_writer_left_half_written_is_cleared(folder: Folder) -> None:
-    half = folder.path / "runs" / ".0123456789ab.json.00ff00ff.tmp"
-    half.write_bytes(b'{"kind":"ru')
+    half = folder.path / ".engine.json.00ff00ff.tmp"
+    half.write_bytes(b'{"kind":"en')
     assert len(folder.missing()) == len(folder.plan().runs)
     with folder.writing():
         assert not half.exists()

@@ -83,7 +83,7 @@ def test_reference_data_of_the_study_as_written_and_as_run_are_kept(
     assert folder.study().reference[0].file == "overridden.csv"
 
 
-@pytest.mark.parametrize("name", ["cells.csv", "engine.json", "runs/published.csv"])
+@pytest.mark.parametrize("name", ["cells.csv", "engine.json", "records/published.csv"])
 def test_reference_data_cannot_take_the_place_of_what_the_folder_writes(
     study: Path, tmp_path: Path, name: str
 ) -> None:

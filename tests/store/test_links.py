@@ -56,7 +56,7 @@ def refused(folder: Folder, name: str) -> Iterator[None]:
     assert caught.value.exit_code == 2
 
 
-@pytest.mark.parametrize("name", sorted(OWN_NAMES - {"plan.json"}))
+@pytest.mark.parametrize("name", sorted(OWN_NAMES - {"plan.jsonl"}))
 @pytest.mark.parametrize("target", ["mine", ".", "nowhere"])
 def test_a_folder_with_a_link_under_a_name_of_ours_is_refused_by_name(
     folder: Folder, elsewhere: Path, name: str, target: str
@@ -71,7 +71,7 @@ def test_a_folder_with_a_link_under_a_name_of_ours_is_refused_by_name(
             Results(folder.path.parents[1]).resolve("small", done=done)
 
 
-@pytest.mark.parametrize("name", ["runs/0123.json", "captures/nodes/a.json", "figures/drops.svg"])
+@pytest.mark.parametrize("name", ["records/0001.seg", "captures/nodes/a.json", "figures/drops.svg"])
 def test_so_is_one_with_a_link_further_down(folder: Folder, elsewhere: Path, name: str) -> None:
     (folder.path / name).parent.mkdir(parents=True, exist_ok=True)
     put_in_place(folder.path / name, elsewhere / "mine")
@@ -88,7 +88,8 @@ def test_links_of_the_users_own_beside_our_files_are_no_matter(
 
 
 def test_a_pipe_for_a_record_is_refused_and_not_waited_for(folder: Folder) -> None:
-    name = f"runs/{folder.missing()[0].id}.json"
+    name = "records/0001.seg"
+    (folder.path / name).parent.mkdir()
     os.mkfifo(folder.path / name)
     with refused(folder, name):
         Folder.at(folder.path)
@@ -139,8 +140,9 @@ class TestWriting:
     ) -> None:
         (tmp_path / "by-link").symlink_to(folder.path)
         place = tmp_path / "by-link"
-        write_atomic(place / "runs" / "a.json", b"new", within=place)
-        assert (folder.path / "runs" / "a.json").read_bytes() == b"new"
+        (place / "reference").mkdir(exist_ok=True)
+        write_atomic(place / "reference" / "a.csv", b"new", within=place)
+        assert (folder.path / "reference" / "a.csv").read_bytes() == b"new"
 
 
 class TestLinksThatGoOnWorking:
@@ -181,7 +183,7 @@ class TestRemoving:
         results.remove(left)
         assert not left.is_symlink()
 
-    @pytest.mark.parametrize("name", [".lock", "runs", "notes"])
+    @pytest.mark.parametrize("name", [".lock", "records", "notes"])
     def test_a_folder_with_links_can_be_removed(
         self, folder: Folder, elsewhere: Path, name: str
     ) -> None:

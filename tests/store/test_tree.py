@@ -133,5 +133,10 @@ def test_a_folder_of_which_all_runs_are_there_can_be_read(
 ) -> None:
     """Runs that failed on a real machine can be repeated, so such a folder is not sealed."""
     folder = made(tmp_path, small_plan, 30, done=False)
-    (folder.path / "records.jsonl").touch()
+    for run in small_plan.runs:
+        folder.write_run(run.id, "failed", b"{}\n")
+    folder.begin_session(datetime(2026, 11, 21, tzinfo=UTC))
+    with pytest.raises(StudyError, match="is not finished"):
+        Results(tmp_path).resolve("small", done=True)
+    folder.end_session(datetime(2026, 11, 21, tzinfo=UTC))
     assert Results(tmp_path).resolve("small", done=True).path == folder.path

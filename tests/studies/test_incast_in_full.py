@@ -61,9 +61,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_records_are_the_same_with_one_thread_and_with_two(results: Path) -> None:
-    one, two = (results / f"with-{n}/incast/latest/records.jsonl" for n in (1, 2))
+    one, two = (
+        netstudy(results, "export", "incast", "--records", "--results", f"with-{n}") for n in (1, 2)
+    )
 
-    assert one.read_bytes() == two.read_bytes()
+    assert one == two
 
 
 def test_the_export_has_a_row_for_each_switch_configuration_and_number_of_servers(

@@ -10,7 +10,7 @@ import math
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ import pytest
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import RunSample
 from netstudy.analysis.workloads import workload_of
+from netstudy.plan_lines import read_plan
 from netstudy.testbed import named
 from netstudy.wire import Place, Plan, Record, Run, RunRecord, TimeAccount
 
@@ -43,13 +44,10 @@ def quick_plan(name: str, *, trace: bool) -> Plan:
     done = subprocess.run(
         [NETSTUDY, "plan", STUDIES / name, "--quick", "--json"],
         capture_output=True,
-        text=True,
         check=True,
     )
-    plan = Plan.model_validate_json(done.stdout)
-    return plan.model_copy(
-        update={"runs": tuple(run.model_copy(update={"trace": trace}) for run in plan.runs)}
-    )
+    plan = read_plan(done.stdout.splitlines())
+    return plan.with_runs(replace(run, trace=trace) for run in plan.runs)
 
 
 def carry_out(plan: Plan) -> dict[str, RunRecord]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from netstudy import wire
 from netstudy.plan import Estimate, is_per_hop, make_plan, useful_packets
 from netstudy.plan.paths import Routes
+from netstudy.plan_lines import plan_bytes
 from netstudy.study import Study
 from netstudy.testbed.sim import Sim
 
@@ -197,9 +199,7 @@ def test_a_route_leads_over_the_trunks(small: Small) -> None:
 
 def test_hand_made_plans_can_be_estimated_too(small: Small) -> None:
     run = make_plan(small(text=star("transfer: {size: 1 MB, repeats: 3}"))).plan.runs[0]
-    longer = run.model_copy(
-        update={"phases": (wire.Phase(kind="measure", until=wire.UntilCount(count=30)),)}
-    )
+    longer = replace(run, phases=(wire.Phase(kind="measure", until=wire.UntilCount(count=30)),))
     assert useful_packets(longer) == 10 * useful_packets(run)
 
 
@@ -227,7 +227,7 @@ def test_replicates_multiply_an_estimate_and_are_not_made_for_it(small: Small) -
 
 def test_the_size_of_a_plan_is_known_without_its_runs(small: Small) -> None:
     planned = make_plan(small(text=star("transfer: {size: 1 MB}") + "replicates: 50\n"))
-    assert planned.estimate.plan_bytes == pytest.approx(len(wire.to_json(planned.plan)), rel=0.1)
+    assert planned.estimate.plan_bytes == pytest.approx(len(plan_bytes(planned.plan)), rel=0.1)
 
 
 SHOP = """\

@@ -27,6 +27,7 @@ from netstudy.plan import (
     unsupported,
 )
 from netstudy.plan.loops import CaseTreatment
+from netstudy.plan_lines import plan_bytes
 from netstudy.store.invocation import InventoryCopy
 from netstudy.study import Study, apply_overrides, load, parse_only
 from netstudy.study.vocabulary import HOSTS, TESTBEDS
@@ -36,7 +37,7 @@ Small = Callable[..., Study]
 
 
 def plan_text(planned: PlannedStudy) -> str:
-    return wire.to_json(planned.plan)
+    return plan_bytes(planned.plan).decode()
 
 
 def test_the_same_study_and_seed_give_the_same_bytes(small: Small) -> None:
@@ -47,10 +48,11 @@ def test_the_same_study_and_seed_give_the_same_bytes(small: Small) -> None:
 def test_the_bytes_do_not_depend_on_the_process() -> None:
     """Python's own hashes differ from process to process; none of them may reach the plan."""
     program = (
-        "from pathlib import Path; from netstudy import wire; from netstudy.plan import make_plan;"
+        "from pathlib import Path; from netstudy.plan_lines import plan_bytes;"
+        "from netstudy.plan import make_plan;"
         "from netstudy.study import load; import hashlib;"
         f"plan = make_plan(load(Path({str(ROOT / 'studies/incast')!r}))).plan;"
-        "print(hashlib.sha256(wire.to_json(plan).encode()).hexdigest())"
+        "print(hashlib.sha256(plan_bytes(plan)).hexdigest())"
     )
     found = {
         subprocess.run(

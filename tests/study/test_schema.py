@@ -13,6 +13,7 @@ import pytest
 from netstudy import wire
 from netstudy.documents.source import read
 from netstudy.plan import make_plan, unsupported
+from netstudy.plan_lines import plan_bytes, read_plan
 from netstudy.study import load, quick_only
 from netstudy.study.schema import schemas
 
@@ -146,19 +147,28 @@ def test_every_key_of_a_study_is_explained() -> None:
     assert unexplained == []
 
 
+def validate(plan: bytes) -> None:
+    """Check each line of a plan."""
+    lines = judge("plan.schema.json")
+    for line in plan.splitlines():
+        lines.validate(json.loads(line))
+
+
+def plan_in(path: Path) -> wire.Plan:
+    """The plan in a file, whose lines hold to the schema."""
+    validate(path.read_bytes())
+    return read_plan(path.read_bytes().splitlines())
+
+
 def test_the_example_plan_is_a_plan() -> None:
-    text = (ROOT / "schema/examples/plan.json").read_text(encoding="utf-8")
-    judge("plan.schema.json").validate(json.loads(text))
-    plan = wire.Plan.model_validate_json(text)
+    plan = plan_in(ROOT / "schema/examples/plan.jsonl")
     profiles = [switch.profile for run in plan.runs for switch in run.network.switches]
     assert profiles == ["arista-7124s", "nexus-5010"]
 
 
 def test_the_example_of_a_graph_has_a_node_of_each_kind() -> None:
-    text = (ROOT / "schema/examples/graph-plan.json").read_text(encoding="utf-8")
-    judge("plan.schema.json").validate(json.loads(text))
     judge("study.schema.json").validate(read(ROOT / "schema/examples/study.yaml").data)
-    run = wire.Plan.model_validate_json(text).runs[0]
+    run = plan_in(ROOT / "schema/examples/graph-plan.jsonl").runs[0]
     assert {node.kind for node in run.network.nodes} == {"host", "zone", "switch"}
     assert {phase.until.kind if phase.until else None for phase in run.phases} == {"time", None}
     assert {one.kind for one in run.instruments} == {"host", "tcp", "ports"}
@@ -172,9 +182,9 @@ def test_each_conformance_study_holds_to_the_schema_and_can_be_carried_out(path:
     study = load(path)
     assert unsupported(study, "sim") == []
     plan = make_plan(study, only={**quick_only(study)}).plan
-    judge("plan.schema.json").validate(json.loads(wire.to_json(plan)))
+    validate(plan_bytes(plan))
 
 
 def test_a_plan_that_is_made_holds_to_the_schema() -> None:
     planned = make_plan(load(ROOT / "studies/incast"), only={"servers": [1, 23]})
-    judge("plan.schema.json").validate(json.loads(wire.to_json(planned.plan)))
+    validate(plan_bytes(planned.plan))

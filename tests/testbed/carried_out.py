@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from netstudy import wire
+from netstudy.plan_lines import plan_bytes
 from netstudy.testbed.engine import find_engine
 from tests.testbed.conftest import CHECKOUT, User, environment
 
@@ -70,7 +71,7 @@ def simulated(run: wire.Run) -> wire.RunRecord:
     """The record of the same run in the simulator."""
     done = subprocess.run(
         [find_engine(), "sim"],
-        input=wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,))),
+        input=plan_bytes(wire.Plan("by hand", 1, (run,))).decode(),
         capture_output=True,
         text=True,
         timeout=TIME_LIMIT_S,
@@ -93,7 +94,7 @@ def carry_out(user: User, run: wire.Run, *options: str) -> subprocess.CompletedP
     """The testbed's process after a plan with that run alone, which it has carried out."""
     done = subprocess.run(
         user.in_sandbox(user.python, "-m", "netstudy.testbed.netns", *options),
-        input=wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,))),
+        input=plan_bytes(wire.Plan("by hand", 1, (run,))).decode(),
         env=environment(),
         cwd=CHECKOUT,
         capture_output=True,

@@ -89,7 +89,7 @@ def hasty(folder: Folder, *, silence_s: float) -> subprocess.Popen[str]:
     """Start the testbed alone on a folder's plan, with less patience than netstudy asks of it."""
     captures = f"--captures={folder.path / 'captures'}"
     module = [sys.executable, "-m", "netstudy.testbed.netns", captures, f"--silence={silence_s}"]
-    with (folder.path / "plan.json").open() as plan:
+    with (folder.path / "plan.jsonl").open() as plan:
         return subprocess.Popen(
             sandbox_command(module),
             stdin=plan,

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from netstudy import wire
+from netstudy.plan_lines import RUN
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.kernel import kernel
 from netstudy.testbed.netns.layout import make_layout
@@ -115,7 +116,7 @@ class Golden:
             node: [line.encode() for line in each] for node, each in found["transcript"].items()
         }
         return cls(
-            run=wire.Run.model_validate(found["run"]),
+            run=RUN.validate_python(found["run"]),
             tick_ns=found["tick_ns"],
             burst_bytes=found["burst_bytes"],
             cpus=found["cpus"],
@@ -127,7 +128,7 @@ class Golden:
 def store(name: str, evidence: Evidence, transcript: Transcript) -> None:
     """Write a run, and the record made from its evidence."""
     found = {
-        "run": json.loads(wire.to_json(evidence.run)),
+        "run": RUN.dump_python(evidence.run, mode="json"),
         "tick_ns": evidence.tick_ns,
         "burst_bytes": evidence.burst_bytes,
         "cpus": dict(evidence.cpus),

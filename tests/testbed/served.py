@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from netstudy import wire
+from netstudy.plan_lines import plan_bytes
 from netstudy.testbed.netns.namespaces import find_program
 from tests.testbed.carried_out import a_run
 from tests.testbed.conftest import CHECKOUT, User, environment
@@ -166,7 +167,7 @@ def started(
         process_group=0,
     )
     assert process.stdin is not None
-    process.stdin.write(wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,))))
+    process.stdin.write(plan_bytes(wire.Plan("by hand", 1, (run,))).decode())
     process.stdin.close()
     process.stdin = None
     return process

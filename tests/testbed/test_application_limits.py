@@ -86,7 +86,7 @@ def test_what_this_machine_cannot_impose_is_refused_by_name(
 def test_a_program_that_is_not_there_and_data_that_a_program_has_not_are_refused() -> None:
     asked = wire.Program(start=("no-such-program",), port=80)
     run = a_served_run(transactions(asked, USERS))
-    run = run.model_copy(update={"phases": (wire.Phase(kind="reset"), *run.phases)})
+    run = replace(run, phases=(wire.Phase(kind="reset"), *run.phases))
     assert refused(run) == [
         "The workload has no data of its own: it has no phase 'reset'.",
         "There is no program 'no-such-program' here, which the application starts.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -43,7 +44,7 @@ def test_a_trial_makes_the_traffic_of_the_run_for_three_quarters_of_a_second() -
 def test_small_requests_stay_small_in_a_trial() -> None:
     asked = run(400 * _MEGABIT)
     work = wire.Request(roles=asked.workload.roles)
-    tried = trial_run(asked.model_copy(update={"workload": work}), 400 * _MEGABIT)
+    tried = trial_run(replace(asked, workload=work), 400 * _MEGABIT)
 
     assert tried.workload == work
     assert tried.count("measure") == 2_000
@@ -52,7 +53,7 @@ def test_small_requests_stay_small_in_a_trial() -> None:
 def test_what_takes_long_is_made_smaller_for_a_trial() -> None:
     asked = run(100 * _MEGABIT)
     work = wire.Transfer(roles=asked.workload.roles, size_bytes=1_000_000_000, pause_ns=10**9)
-    tried = trial_run(asked.model_copy(update={"workload": work}), 100 * _MEGABIT)
+    tried = trial_run(replace(asked, workload=work), 100 * _MEGABIT)
 
     assert isinstance(tried.workload, wire.Transfer)
     assert unit(tried)[0] == pytest.approx(0.25)
@@ -64,7 +65,7 @@ def test_no_disk_takes_part_in_a_trial() -> None:
     asked = run(100 * _MEGABIT)
     files = wire.Ftp(source="disk", sink="synced disk")
     work = wire.Transfer(roles=asked.workload.roles, size_bytes=1_000_000, ftp=files)
-    tried = trial_run(asked.model_copy(update={"workload": work}), 100 * _MEGABIT)
+    tried = trial_run(replace(asked, workload=work), 100 * _MEGABIT)
 
     assert isinstance(tried.workload, wire.Transfer)
     assert tried.workload.ftp == wire.Ftp()
@@ -73,7 +74,7 @@ def test_no_disk_takes_part_in_a_trial() -> None:
 def test_a_trial_ends_however_much_is_asked_for() -> None:
     asked = run(10**13)
     work = wire.Transfer(roles=asked.workload.roles, size_bytes=10**12)
-    tried = trial_run(asked.model_copy(update={"workload": work}), 10**13)
+    tried = trial_run(replace(asked, workload=work), 10**13)
 
     assert unit(tried)[1] <= 128_000_000
 
@@ -81,7 +82,7 @@ def test_a_trial_ends_however_much_is_asked_for() -> None:
 def test_a_phase_of_a_time_is_shortened() -> None:
     asked = run(100 * _MEGABIT)
     work = wire.Transfer(roles=asked.workload.roles)
-    timed = asked.model_copy(update={"workload": work, "phases": times(60)})
+    timed = replace(asked, workload=work, phases=times(60))
 
     assert trial_run(timed, 100 * _MEGABIT).until("measure") == wire.UntilTime(ns=750_000_000)
 
@@ -92,7 +93,7 @@ def test_a_trial_scales_all_links_alike() -> None:
     end = slow.a.model_copy(update={"rate_bps": 100 * _MEGABIT})
     uneven = (asked.network.links[0], slow.model_copy(update={"a": end}), asked.network.links[2])
     network = asked.network.model_copy(update={"links": uneven})
-    tried = trial_run(asked.model_copy(update={"network": network}), 200 * _MEGABIT)
+    tried = trial_run(replace(asked, network=network), 200 * _MEGABIT)
 
     rates = [[end.rate_bps // _MEGABIT for end in link.ports] for link in tried.network.links]
     assert rates == [[200, 200], [50, 200], [200, 200]]

@@ -11,6 +11,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import TestbedError
+from netstudy.plan_lines import plan_bytes
 from netstudy.testbed.netns.application_limits import database_engine
 from netstudy.testbed.netns.unsupported import notes_on_run, unsupported
 from netstudy.testbed.real.secrets import password_of
@@ -60,7 +61,7 @@ def test_a_run_fills_resets_and_checks_it_and_tells_no_password(
         folder.chmod(0o777)
     run = run_on(there.database(BY_VARIABLE))
     assert refused(run) == []
-    plan = wire.to_json(wire.Plan(study="by hand", seed=1, runs=(run,)))
+    plan = plan_bytes(wire.Plan("by hand", 1, (run,))).decode()
     done = carry_out(user, run, f"--captures={captures}")
     (line,) = [one for one in done.stdout.splitlines() if '"kind":"run"' in one]
     record = wire.RunRecord.model_validate_json(line)

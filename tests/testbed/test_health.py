@@ -103,7 +103,7 @@ def test_pause_that_the_study_asks_for_is_no_limit() -> None:
         one.model_copy(update={"nic": one.nic.model_copy(update={"honours_pause": True})})
         for one in network.groups
     )
-    run = evidence.run.model_copy(update={"network": network.model_copy(update={"groups": groups})})
+    run = replace(evidence.run, network=network.model_copy(update={"groups": groups}))
     found = limit(replace(evidence, run=run), "PAUSE frames that hosts received")
     assert (found.value, found.exceeded) == (500, False)
 

@@ -246,7 +246,7 @@ def test_a_folder_that_lacks_no_run_is_completed_whatever_the_machine_can_do(
     folder = begun(tmp_path, changed(_OLD_TCP))
     folder.write_engine(to_json(EngineRecord(version="0.1.0", testbed="netns")).encode() + b"\n")
     for run_ in folder.plan().runs:
-        folder.write_run(run_.id, to_json(synthetic.record(run_)).encode() + b"\n")
+        folder.write_run(run_.id, "ok", to_json(synthetic.record(run_)).encode() + b"\n")
     code, told = finished(resume(folder))
     assert code == 0, told
     assert folder.is_done()
@@ -265,8 +265,7 @@ def test_a_run_that_the_machine_disturbed_is_repeated_in_a_folder_that_was_done(
     disturbed = synthetic.record(planned).model_copy(
         update={"status": "invalid", "limits": (late,)}
     )
-    folder.write_run(planned.id, to_json(disturbed).encode() + b"\n")
-    folder.write_records()
+    folder.write_run(planned.id, "invalid", to_json(disturbed).encode() + b"\n")
     folder.seal(NOW)
     code, told = finished(resume(folder))
     assert folder.is_done(), told
@@ -274,10 +273,8 @@ def test_a_run_that_the_machine_disturbed_is_repeated_in_a_folder_that_was_done(
     assert code == (0 if made.status == "ok" else 3), told
     assert "late frames" not in {limit.name for limit in made.limits}
     assert_environments(folder, made)
-    kept = RunRecord.model_validate_json(
-        (folder.path / f"runs/{planned.id}.invalid-1.json").read_bytes()
-    )
-    assert kept == disturbed
+    (kept,) = folder.set_aside_texts(planned.id)
+    assert RunRecord.model_validate_json(kept) == disturbed
     report = (folder.path / "report.md").read_text()
     assert "Attempts that the machine disturbed were set aside and repeated: 1." in report
 

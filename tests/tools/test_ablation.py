@@ -11,7 +11,8 @@ from netstudy.analysis.workloads.incast import COMPLETION, DROPS
 from netstudy.calibration import Model, Shown, Target, Trial, simulated
 from netstudy.calibration import model as calibration_model
 from netstudy.errors import NetstudyError
-from netstudy.wire import Plan, Run, RunRecord, to_json
+from netstudy.plan_lines import RUN, plan_lines, read_plan
+from netstudy.wire import Plan, Run, RunRecord
 from tools import ablation, trial
 from tools.ablation import MECHANISMS, Mechanism, Row, without
 from tools.trial import SHOWN, SWITCHES, Accuracy
@@ -40,7 +41,7 @@ def accuracy(completion: float, drops: float = 1.0) -> Accuracy:
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda one: one.name)
 def test_without_a_mechanism_a_plan_is_still_a_plan(mechanism: Mechanism, base: Plan) -> None:
     changed = without(mechanism, base)
-    assert Plan.model_validate_json(to_json(changed)) == changed
+    assert read_plan(plan_lines(changed)) == changed
     assert [run.id for run in changed.runs] == [run.id for run in base.runs]
 
 
@@ -60,7 +61,7 @@ def test_the_shared_memory_is_cut_into_as_many_parts_as_there_are_ports(base: Pl
 
 
 def switch_of(run: Run) -> dict[str, Any]:
-    return ablation.switch_of(run.model_dump(mode="json"))
+    return ablation.switch_of(RUN.dump_python(run, mode="json"))
 
 
 def test_what_no_run_has_cannot_be_taken_away(base: Plan) -> None:

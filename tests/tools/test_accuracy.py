@@ -29,7 +29,6 @@ Rows = list[dict[str, str]]
 def done(tmp_path_factory: pytest.TempPathFactory) -> Folder:
     """A results folder that was run to its end."""
     folder = small_incast(tmp_path_factory.mktemp("accuracy"))
-    folder.write_records()
     folder.seal(NOW)
     return folder
 
@@ -126,7 +125,6 @@ def test_a_run_without_published_values_is_refused(
     tmp_path: Path, page: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = from_text(tmp_path, study_text("factors: {seats: [1, 2]}\n", servers='"${seats}"'))
-    made.write_records()
     made.seal(NOW)
     before = page.read_bytes()
     assert accuracy.main([str(made.path)]) == 2

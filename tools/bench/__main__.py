@@ -13,6 +13,7 @@ import argparse
 import platform
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -80,7 +81,7 @@ def _two_threads_ratio(one: wire.Run) -> float:
     """Wall time of four equal runs on one thread, divided by that on two threads; each is the
     shortest of all rounds."""
     walls: dict[int, list[float]] = {1: [], 2: []}
-    four = [one.model_copy(update={"id": f"{number:012x}"}) for number in range(4)]
+    four = [replace(one, id=f"{number:012x}") for number in range(4)]
     for _ in range(ROUNDS):
         for threads, found in walls.items():
             found.append(scenarios.simulate(four, threads).wall_s)

@@ -3,7 +3,7 @@ switches."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from netstudy import wire
 from netstudy.units import header_bytes
@@ -42,7 +42,7 @@ def engine_run(cell: Cell, segments: int, seed: int) -> wire.Run:
     transfer."""
     (run,) = (run for run in scenarios.dumbbell(seed) if run.treatment["mtu"] == cell.mtu)
     size = {"size_bytes": segments * cell.segment_bytes}
-    return run.model_copy(update={"workload": run.workload.model_copy(update=size)})
+    return replace(run, workload=run.workload.model_copy(update=size))
 
 
 def _engine_job(cell: Cell, segments: int, seed: int) -> Job:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -10,6 +11,7 @@ from pydantic import TypeAdapter
 from netstudy import buffers, wire
 from netstudy.errors import TestbedError
 from netstudy.plan import make_plan, useful_packets
+from netstudy.plan_lines import plan_bytes
 from netstudy.study import load
 from netstudy.testbed.engine import find_engine
 from tools.bench import usage
@@ -60,7 +62,7 @@ def _first_replicates(study: Path, seed: int, only: dict[str, list[str]]) -> lis
 def with_iterations(run: wire.Run, iterations: int) -> wire.Run:
     """The run with the given number of iterations and no warm-up."""
     measure = wire.Phase(kind="measure", until=wire.UntilCount(count=iterations))
-    return run.model_copy(update={"phases": (measure,)})
+    return replace(run, phases=(measure,))
 
 
 def with_servers(run: wire.Run, servers: int) -> wire.Run:
@@ -80,7 +82,7 @@ def with_servers(run: wire.Run, servers: int) -> wire.Run:
     )
     asked = roles.model_copy(update={"server": tuple(names)})
     workload = run.workload.model_copy(update={"roles": asked})
-    return run.model_copy(update={"network": changed, "workload": workload})
+    return replace(run, network=changed, workload=workload)
 
 
 def _with_ports(node: wire.Node, ports: int) -> wire.Node:
@@ -105,11 +107,10 @@ def with_deep_buffer(run: wire.Run, port_buffer_bytes: int, block_bytes: int) ->
         node.model_copy(update={"buffer": buffer}) if isinstance(node, wire.Switch) else node
         for node in run.network.nodes
     )
-    return run.model_copy(
-        update={
-            "network": run.network.model_copy(update={"nodes": nodes}),
-            "workload": run.workload.model_copy(update={"block_bytes": block_bytes}),
-        },
+    return replace(
+        run,
+        network=run.network.model_copy(update={"nodes": nodes}),
+        workload=run.workload.model_copy(update={"block_bytes": block_bytes}),
     )
 
 
@@ -119,9 +120,7 @@ def with_hosts(run: wire.Run, tcp: wire.Tcp, nic: Mapping[str, object]) -> wire.
         group.model_copy(update={"tcp": tcp, "nic": group.nic.model_copy(update=nic)})
         for group in run.network.groups
     )
-    return run.model_copy(
-        update={"network": run.network.model_copy(update={"groups": groups})},
-    )
+    return replace(run, network=run.network.model_copy(update={"groups": groups}))
 
 
 def filled(run: wire.Run, packets: int) -> wire.Run:
@@ -137,9 +136,9 @@ def iterations_for(packets_per_iteration: int, packets: int) -> int:
 
 def engine_job(runs: Sequence[wire.Run], threads: int = 1) -> usage.Job:
     """A job that runs the engine with a plan of these runs."""
-    plan = wire.Plan(schema=wire.PLAN_SCHEMA, study="bench", seed=1, runs=tuple(runs))
+    plan = wire.Plan("bench", 1, tuple(runs))
     command = (str(find_engine()), "sim", f"--threads={threads}")
-    return usage.Job(command, wire.to_json(plan))
+    return usage.Job(command, plan_bytes(plan).decode())
 
 
 def run_records(output: str) -> list[wire.RunRecord]:

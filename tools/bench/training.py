@@ -8,6 +8,8 @@ other kind.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from netstudy import wire
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan.network import whole_tcp
@@ -35,7 +37,7 @@ def runs() -> list[wire.Run]:
     ]
     others = [scenarios.first_of(scenarios.CONFORMANCE / f"{name}.yaml") for name in OTHERS]
     kinds = (*(scenarios.filled(run, PACKETS) for run in incast), *transfers, *others)
-    return [run.model_copy(update={"id": f"{number:012x}"}) for number, run in enumerate(kinds)]
+    return [replace(run, id=f"{number:012x}") for number, run in enumerate(kinds)]
 
 
 if __name__ == "__main__":

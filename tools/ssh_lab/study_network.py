@@ -36,9 +36,7 @@ class StudyNetwork:
 
     def __init__(self, run: wire.Run, *, tuned: bool) -> None:
         """Unless the hosts are tuned, they have the kernel's TCP as it is."""
-        self._run = run.model_copy(
-            update={"network": _with_shared_stacks(run.network), "instruments": ()}
-        )
+        self._run = replace(run, network=_with_shared_stacks(run.network), instruments=())
         self._tuned = tuned
 
     @cached_property

@@ -1,16 +1,16 @@
 //! The `sim` command.
 
+use std::collections::HashMap;
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use clap::Args;
-use netstudy_records::{Record, RecordSchema, Run};
+use netstudy_records::{PlannedRun, Record, RecordSchema, read_plan};
 use netstudy_sim as sim;
 
 use crate::panics;
-use crate::plan::{self, Runs};
 use crate::pool::{self, Event};
 use crate::writer::Writer;
 
@@ -65,7 +65,7 @@ impl From<io::Error> for Failure {
 /// Reads the plan, makes the runs in it, and writes a record of each.
 pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     panics::rest_where_there_are_last_words();
-    let plan = read_plan()?;
+    let plan = read_plan(io::stdin().lock()).map_err(Failure::Plan)?;
     let mut writer = Writer::new(io::stdout().lock(), plan.len(), arguments.as_completed);
     writer.write(&Record::Engine {
         schema: RecordSchema::V2,
@@ -73,7 +73,8 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
         testbed: "sim".to_owned(),
     })?;
     let threads = arguments.threads.unwrap_or_else(default_threads);
-    let packets_planned = packets_planned(&plan.sound);
+    let packets = packets_of(&plan.sound);
+    let packets_planned = packets_planned(&packets);
     let every = arguments.progress_ms.map(Duration::from_millis);
     let (runs, failed) = (plan.len(), plan.failed.len());
     // Runs that cannot be made are already known here: they need no thread, and count as done in
@@ -81,7 +82,7 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     for (place, record) in plan.failed {
         writer.write_run(place, Box::new(record))?;
     }
-    pool::make_runs(plan.sound.into(), threads, every, sim::run, |event| match event {
+    pool::make_runs(plan.sound.into(), &packets, threads, every, sim::run, |event| match event {
         Event::Ended(index, record) => writer.write_run(plan.places[index], record),
         Event::Progress { runs_done, packets } => writer.write(&Record::Progress {
             runs_done: failed + runs_done,
@@ -95,19 +96,19 @@ pub(crate) fn simulate(arguments: &SimArguments) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Useful data packets of each run; computed once for equal runs.
+fn packets_of(runs: &[PlannedRun]) -> Vec<u64> {
+    let mut known = HashMap::new();
+    let of = |run: &PlannedRun| sim::useful_packets(&run.run());
+    runs.iter().map(|run| *known.entry(run.kind()).or_insert_with(|| of(run))).collect()
+}
+
 /// Useful data packets of all runs. 0 if any run has a fixed duration, because how many packets it
 /// sends is unknown in advance.
-fn packets_planned(runs: &[Run]) -> u64 {
-    let each = runs.iter().map(|run| Some(sim::useful_packets(run)).filter(|&packets| packets > 0));
-    each.sum::<Option<u64>>().unwrap_or(0)
+fn packets_planned(packets: &[u64]) -> u64 {
+    if packets.contains(&0) { 0 } else { packets.iter().sum() }
 }
 
 fn default_threads() -> NonZeroUsize {
     std::thread::available_parallelism().unwrap_or(NonZeroUsize::MIN)
-}
-
-fn read_plan() -> Result<Runs, Failure> {
-    let mut text = String::new();
-    io::stdin().read_to_string(&mut text).map_err(|error| Failure::Plan(error.to_string()))?;
-    plan::read(&text).map_err(Failure::Plan)
 }

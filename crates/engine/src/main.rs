@@ -4,7 +4,6 @@
 mod command;
 mod host_command;
 mod panics;
-mod plan;
 mod pool;
 mod switch_command;
 mod version;
@@ -28,7 +27,7 @@ struct Arguments {
 enum Testbed {
     /// Simulates hosts, links and a switch in virtual time.
     #[command(
-        after_help = "Example:\n  netstudy-engine sim --threads 2 < plan.json > records.jsonl"
+        after_help = "Example:\n  netstudy-engine sim --threads 2 < plan.jsonl > records.jsonl"
     )]
     Sim(command::SimArguments),
     /// Generates the real traffic of one host: reads a plan and commands, writes records.

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use netstudy_records::{Run, RunRecord};
+use netstudy_records::{PlannedRun, Run, RunRecord};
 use netstudy_sim as sim;
 
 use crate::panics;
@@ -37,7 +37,7 @@ impl<F: Fn(&Run, &mut dyn sim::Progress) -> RunRecord + Send + Sync> Simulate fo
 
 /// Shared by all threads.
 struct Work<S> {
-    runs: Arc<[Run]>,
+    runs: Arc<[PlannedRun]>,
     simulate: S,
     /// Indices of runs, in the order in which they start.
     order: Vec<usize>,
@@ -57,12 +57,14 @@ impl<S> sim::Progress for &Work<S> {
     }
 }
 
-/// Makes `runs` with `simulate` on `threads` threads, and passes events to `on_event`. If
+/// Makes `runs`, whose useful packets are `packets`, with `simulate` on `threads` threads, and passes
+/// events to `on_event`. If
 /// `on_event` returns an error, the work ends. The costliest runs start first, so that no thread is
 /// left with a long run at the end. A run that panics fails; the others go on. Needs
 /// [`panics::rest_where_there_are_last_words`].
 pub(crate) fn make_runs<E>(
-    runs: Arc<[Run]>,
+    runs: Arc<[PlannedRun]>,
+    packets: &[u64],
     threads: NonZeroUsize,
     progress_every: Option<Duration>,
     simulate: impl Simulate + 'static,
@@ -70,7 +72,7 @@ pub(crate) fn make_runs<E>(
 ) -> Result<(), E> {
     let count = runs.len();
     let mut order: Vec<usize> = (0..count).collect();
-    order.sort_by_cached_key(|&index| (Reverse(sim::useful_packets(&runs[index])), index));
+    order.sort_by_key(|&index| Reverse(packets[index]));
     let work = Arc::new(Work {
         runs,
         simulate,
@@ -123,15 +125,15 @@ fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
         while !work.stopped.load(Ordering::Relaxed) {
             let place = work.next.fetch_add(1, Ordering::Relaxed);
             let Some(&index) = work.order.get(place) else { return };
-            let run = &work.runs[index];
+            let run = work.runs[index].run();
             let (same, reporter) = (Arc::clone(&work), sender.clone());
             panics::last_words(move |said| {
-                let failed = sim::failed(&same.runs[index], format!("the simulator {said}"));
+                let failed = sim::failed(&same.runs[index].run(), format!("the simulator {said}"));
                 // Sending fails if the receiver is gone; then nobody needs the record.
                 let _ = reporter.send((index, Box::new(failed)));
                 begin(same, reporter);
             });
-            if sender.send((index, Box::new((work.simulate)(run, &mut &*work)))).is_err() {
+            if sender.send((index, Box::new((work.simulate)(&run, &mut &*work)))).is_err() {
                 return;
             }
         }
@@ -142,32 +144,34 @@ fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
 mod tests {
     use std::convert::Infallible;
 
-    use netstudy_records::{Plan, Status};
+    use netstudy_records::{Status, read_plan};
 
     use super::*;
 
     /// The runs of the plan that both languages are tested against.
-    fn runs() -> Vec<Run> {
-        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/plan.json");
-        let text = std::fs::read_to_string(path).expect("the example is there");
-        serde_json::from_str::<Plan>(&text).expect("the example is a plan").runs
+    fn runs() -> Vec<PlannedRun> {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/plan.jsonl");
+        let text = std::fs::read(path).expect("the example is there");
+        read_plan(&text[..]).expect("the example is a plan").sound
     }
 
     #[test]
     fn a_run_that_panics_has_failed_and_the_others_go_on() {
-        let runs: Arc<[Run]> = [runs(), runs()].concat().into();
-        let second = Arc::clone(&runs);
+        let runs: Arc<[PlannedRun]> = [runs(), runs()].concat().into();
+        let ids: Vec<_> = runs.iter().map(|run| run.run().id).collect();
+        let second = ids[1].clone();
         let simulate = move |run: &Run, _: &mut dyn sim::Progress| {
-            assert!(!std::ptr::eq(run, &raw const second[1]), "the queue is empty");
+            assert!(run.id != second, "the queue is empty");
             sim::failed(run, "not simulated".to_owned())
         };
         let mut errors = vec![None; runs.len()];
         panics::rest_where_there_are_last_words();
 
-        let all = Arc::clone(&runs);
-        let Ok(()) = make_runs::<Infallible>(all, NonZeroUsize::MIN, None, simulate, |event| {
+        let packets = vec![1; runs.len()];
+        let one = NonZeroUsize::MIN;
+        let Ok(()) = make_runs::<Infallible>(runs, &packets, one, None, simulate, |event| {
             if let Event::Ended(index, record) = event {
-                assert_eq!((record.status, &record.run), (Status::Failed, &runs[index].id));
+                assert_eq!((record.status, &record.run), (Status::Failed, &ids[index]));
                 errors[index] = record.error;
             }
             Ok(())
@@ -176,7 +180,7 @@ mod tests {
         let panicked = errors[1].take().expect("an error");
         assert!(panicked.starts_with("the simulator panicked at crates/engine/src/pool.rs:"));
         assert!(panicked.ends_with(": the queue is empty"), "{panicked}");
-        let others = [0, 2, 3].map(|index| errors[index].as_deref());
-        assert_eq!(others, [Some("not simulated"); 3]);
+        let others = [0, 2].map(|index| errors[index].as_deref());
+        assert_eq!(others, [Some("not simulated"); 2], "the third starts after the panic");
     }
 }

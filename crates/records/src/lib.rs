@@ -9,6 +9,8 @@ mod brokerage_plan;
 mod host;
 mod latencies;
 mod plan;
+mod plan_line;
+mod planned;
 mod queue_statistics;
 mod record;
 mod secret;
@@ -40,10 +42,12 @@ pub use netstudy_fabric::switch::{IngressQueuedConfig, OutputQueuedConfig, Share
 pub use plan::{
     CongestionControl, DataPath, Direction, FileSink, FileSource, Forwarding, Ftp, Group, Host,
     Incast, Instrument, InstrumentKind, Jitter, Link, LocalPath, Loss, Network, Nic, Node,
-    OffloadRule, Path, Phase, PhaseKind, Plan, PlanSchema, Port, Probe, Recovery, Request, Roles,
-    RtoRule, Run, SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until,
-    WindowRule, Workload, Zone,
+    OffloadRule, Path, Phase, PhaseKind, Port, Probe, Recovery, Request, Roles, RtoRule, Run,
+    SecretSource, SnmpAccess, Stack, Switch, Tcp, Transfer, Treatment, Until, WindowRule, Workload,
+    Zone,
 };
+pub use plan_line::{PlanHead, PlanLine, PlanSchema, RunLine, TreatmentPart};
+pub use planned::{PlannedRun, PlannedRuns, read_plan};
 pub use queue_statistics::QueueStatistics;
 pub use record::{
     Check, ClockBounds, ConnectionSamples, Edge, IterationSamples, Latency, Mode, Modelled,

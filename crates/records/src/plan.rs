@@ -2,34 +2,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Authentication, Buffer, Cipher, Queue, Transactions, spans};
 
-/// The schema that this engine reads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PlanSchema {
-    /// The network is a graph; a workload binds roles to its nodes.
-    #[serde(rename = "netstudy/plan/2")]
-    V2,
-}
-
-/// Runs in the order in which they are made.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Plan {
-    /// Version of this contract.
-    pub schema: PlanSchema,
-    /// Name of the study.
-    pub study: String,
-    /// Seed from which the seeds of all runs were derived.
-    pub seed: i64,
-    /// The runs.
-    pub runs: Vec<Run>,
-}
-
 /// For each factor, in the order of the study: its level.
 pub type Treatment = serde_json::Map<String, serde_json::Value>;
 
-/// One treatment and one replicate.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+/// One treatment and one replicate, with all that a plan's lines say of it.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Run {
     /// A hash of treatment and replicate.
     pub id: String,
@@ -46,17 +23,14 @@ pub struct Run {
     /// The workload on this network.
     pub workload: Workload,
     /// A probe that sends small requests at an interval during the workload; none: no probe.
-    #[serde(default)]
     pub probe: Option<Probe>,
     /// The phases of the run, in order; one of them is [`PhaseKind::Measure`].
     pub phases: Vec<Phase>,
     /// What is sampled at intervals. Counters are also read at the start and end of phases, even
     /// without any instrument.
-    #[serde(default)]
     pub instruments: Vec<Instrument>,
     /// Whether the simulator traces where the time of each unit of work goes. Other testbeds always
     /// measure the bounds that they can.
-    #[serde(default)]
     pub trace: bool,
 }
 

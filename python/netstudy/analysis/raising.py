@@ -365,9 +365,7 @@ class Raiser:
     def _left_of_trips(self) -> float:
         network = self._run.network
         halved = tuple(one.halved() for one in network.links)
-        shorter = self._run.model_copy(
-            update={"network": network.model_copy(update={"links": halved})}
-        )
+        shorter = replace(self._run, network=network.model_copy(update={"links": halved}))
         return trips_s(self.workload, shorter) / trips_s(self.workload, self._run)
 
     def think_time(self, bound: Bound) -> Raise:

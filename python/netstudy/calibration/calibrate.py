@@ -22,6 +22,7 @@ from netstudy.calibration.targets import Target, measured_targets, published_tar
 from netstudy.documents.nearest import did_you_mean
 from netstudy.errors import StudyError
 from netstudy.hardware import HardwareLibrary
+from netstudy.plan_lines import RUN
 from netstudy.study import Study, level_text
 from netstudy.study.vocabulary import MetricName
 from netstudy.units import parse_scale
@@ -286,7 +287,7 @@ class _Calibrator:
     def _runs_fitted_to(self, trial: Trial) -> tuple[str, ...]:
         wanted = {one.run for one in self._fitted_to}
         runs = self.model.plan_with(trial, self.model.seed).runs
-        return tuple(run.model_dump_json() for run in runs if run.id in wanted)
+        return tuple(RUN.dump_json(run).decode() for run in runs if run.id in wanted)
 
     @property
     def _fitted_to(self) -> list[Target]:

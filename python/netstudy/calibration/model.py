@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import chain
 from pathlib import Path
@@ -22,6 +22,7 @@ from netstudy.calibration.targets import treatment_text
 from netstudy.errors import StudyError, TestbedError
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import PlannedStudy, make_plan
+from netstudy.plan_lines import RUN
 from netstudy.study import Study, apply_overrides
 from netstudy.study.vocabulary import MetricName
 from netstudy.testbed.sim import Sim
@@ -66,7 +67,7 @@ class Model:
     threads: int | None = None
     only: Mapping[str, Sequence[Level]] = field(default_factory=dict)
     """Factor -> the levels to plan; empty: all runs of the study."""
-    _known: dict[str, dict[MetricName, float]] = field(default_factory=dict, repr=False)
+    _known: dict[bytes, dict[MetricName, float]] = field(default_factory=dict, repr=False)
     """Run, as JSON -> metric -> value, so that equal runs are simulated only once: most figures
     change only a few runs. Whole records are not kept, because a search produces thousands."""
 
@@ -115,7 +116,7 @@ class Model:
             for one in firsts[first]:
                 names.setdefault(one.id, []).append(name)
         shown = (firsts[first] for first in dict.fromkeys(first for first, _ in asked))
-        found = self._values(plan.model_copy(update={"runs": tuple(chain(*shown))}), names)
+        found = self._values(plan.with_runs(chain(*shown)), names)
         return {
             (first, name): [found[one.id][name] for one in firsts[first]] for first, name in asked
         }
@@ -125,13 +126,13 @@ class Model:
     ) -> dict[str, dict[MetricName, float]]:
         """The values of the metrics in `names` for each run; runs whose values are known are not
         simulated again."""
-        keys = {run.id: run.model_dump_json() for run in plan.runs}
+        keys = {run.id: RUN.dump_json(run) for run in plan.runs}
         new = tuple(
             run
             for run in plan.runs
             if not self._known.get(keys[run.id], {}).keys() >= set(names[run.id])
         )
-        asked = plan.model_copy(update={"runs": new})
+        asked = plan.with_runs(new)
         records = simulated(asked, self.threads) if new else {}
         metrics = (*metrics_of(plan), *further_of(plan))
         for run in new:
@@ -156,7 +157,7 @@ class Model:
             for phase in run.phases
             if lasts.get(phase.kind) and isinstance(phase.until, wire.UntilTime)
         )
-        return run.model_copy(update={"phases": phases or run.phases})
+        return replace(run, phases=phases or run.phases)
 
 
 def simulated(plan: wire.Plan, threads: int | None = None) -> dict[str, wire.RunRecord]:

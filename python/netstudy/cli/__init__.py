@@ -38,6 +38,7 @@ from netstudy.cli import (
     profiles,
     report,
     run,
+    show,
     status,
     validate,
 )
@@ -97,6 +98,7 @@ for verb in (
     run,
     status,
     ls,
+    show,
     report,
     compare,
     diagnose,

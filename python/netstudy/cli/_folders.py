@@ -33,8 +33,7 @@ def _lacking(folder: Folder) -> str:
     again = continue_with(folder)
     if missing := len(folder.missing()):
         return f"{missing} of {len(folder.plan().runs)} runs are missing; finish it with: {again}"
-    failed = sum(record.status == "failed" for record in folder.records())
-    if failed:
+    if failed := len(folder.ended_as("failed")):
         return f"{failed} of {len(folder.plan().runs)} runs failed; repeat them with: {again}"
     return f"all runs are there, but not their report; write it with: {again}"
 

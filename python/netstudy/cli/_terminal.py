@@ -11,7 +11,7 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -48,6 +48,12 @@ def print_json(value: Any) -> None:
 def show_json(text: str) -> None:
     """Print a result that is JSON text."""
     print(escaped_json(text))
+
+
+def show_lines(lines: Iterable[bytes]) -> None:
+    """Print a result that consists of lines of JSON."""
+    for line in lines:
+        print(escaped_json(line.decode()), end="")
 
 
 def say(message: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -59,6 +59,13 @@ def command(
             "part. The same as --samples time.",
         ),
     ] = False,
+    records: Annotated[
+        bool,
+        typer.Option(
+            "--records",
+            help="All records in the order of the plan: the lines that the engine would write.",
+        ),
+    ] = False,
     node: Annotated[
         str | None,
         typer.Option("--node", help="For series: one node, or the nodes of a group."),
@@ -86,7 +93,7 @@ def command(
     """Print one row per cell: its factors, then its metrics; replicates are pooled.
 
     With --samples, print the samples from which the metrics were computed; with --time, the parts
-    of the time of units of work.
+    of the time of units of work; with --records, the records of all runs.
     """
     from netstudy.data.times import TIME
     from netstudy.data.wanted import ALL, Wanted
@@ -112,9 +119,14 @@ def command(
     if (node, counter, interval) != (None, None, None):
         table = samples or "cells"
         wanted = Wanted.of(table, node=node, counter=counter, interval=interval)
+    if records:
+        _refuse_beside_records(forms, samples)
     folder = finished_folder(results, run)
-    write = _parquet if parquet else _text
-    parts = write(folder, samples, chosen[0], wanted)
+    if records:
+        parts = folder.stream()
+    else:
+        write = _parquet if parquet else _text
+        parts = write(folder, samples, chosen[0], wanted)
     # A terminal would obey control characters in names, so `show` replaces them. Other programs get
     # the unchanged bytes.
     if output is None and sys.stdout.isatty():
@@ -127,6 +139,14 @@ def command(
     else:
         with storage(output):
             write_atomic(output, parts)
+
+
+def _refuse_beside_records(forms: Mapping[str, bool], samples: str | None) -> None:
+    """Refuses options that --records would ignore."""
+    given = [f"--{form}" for form, wanted in forms.items() if wanted]
+    given += ["--samples"] if samples else []
+    if given:
+        raise StudyError(f"records are lines of JSON; leave out {', '.join(given)}", "--records")
 
 
 def _parquet(folder: Folder, samples: str | None, _form: str, wanted: Wanted) -> Iterator[bytes]:

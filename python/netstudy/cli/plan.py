@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from netstudy.cli import _options as options
 from netstudy.cli._foreseen import foreseen_warnings
 from netstudy.cli._prepare import Asked, prepare
-from netstudy.cli._terminal import duration, show, show_json
+from netstudy.cli._terminal import duration, show, show_lines
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
@@ -47,11 +47,11 @@ def command(
 
 def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
     """Print a plan: for people or, with `json`, in the engine's format."""
-    from netstudy.wire import to_json
+    from netstudy.plan_lines import plan_lines
 
     _refuse_missing_controls(prepared)
     if json:
-        show_json(to_json(prepared.planned.plan))
+        show_lines(plan_lines(prepared.planned.plan))
     else:
         _print_summary(prepared, threads)
 

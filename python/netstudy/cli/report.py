@@ -151,7 +151,7 @@ class Published:
 
 
 def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = PAGES) -> Published:
-    """Join the records into one file, analyse them, write cells.csv and the report, and seal the
+    """Analyse the records, write cells.csv and the report, and seal the
     folder. `on_phase` is called with the name of each step.
 
     With `is_final` false, the folder stays unsealed: it has failed runs that can be repeated. The
@@ -161,7 +161,6 @@ def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = 
     from netstudy.store import storage
 
     with storage(folder.path):
-        folder.write_records()
         return publish(folder, on_phase, seals=is_final, pages=pages)
 
 

@@ -26,7 +26,7 @@ from netstudy.cli._terminal import (
     runs_left,
     say,
     show,
-    show_json,
+    show_lines,
     treatment,
 )
 from netstudy.cli.report import PAGES, Pages
@@ -163,8 +163,8 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     engine's format."""
     from netstudy.cli._resume import to_resume
     from netstudy.execute import left_to_do, made_again
+    from netstudy.plan_lines import plan_lines
     from netstudy.testbed import invoked
-    from netstudy.wire import to_json
 
     folder = to_resume(asked, manner.results)
     if manner.no_start:
@@ -173,7 +173,7 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     again |= {one.run for one in made_again(folder, invoked(folder.invocation()))}
     left = left_to_do(folder, again)
     if manner.json:
-        show_json(to_json(left))
+        show_lines(plan_lines(left))
         return
     at_most = "at most " if folder.invocation().has_rounds(folder.study()) else ""
     runs = "1 run is" if len(left.runs) == 1 else f"{len(left.runs):,} runs are"

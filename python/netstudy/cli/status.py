@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from netstudy.cli import _options as options
 from netstudy.cli._terminal import (
@@ -20,10 +20,13 @@ from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
     from netstudy.store import Folder
+    from netstudy.store.records import Status
 
 NAME = "status"
 EPILOG = "Example: netstudy status incast"
 
+_UNUSED: Final[tuple[Status, ...]] = ("failed", "invalid")
+"""Statuses of runs whose values are not used."""
 _SHOWN = 10
 """At most this number of missing runs is listed."""
 
@@ -47,7 +50,7 @@ def command(
 
 
 def _status(folder: Folder) -> dict[str, Any]:
-    records, missing, now = folder.records(), folder.missing(), state(folder)
+    runs, missing, now = len(folder.plan().runs), folder.missing(), state(folder)
     changed = _changed(folder) if now == "done" else None
     can_continue = now == "unfinished" or (changed and missing)
     return {
@@ -56,8 +59,8 @@ def _status(folder: Folder) -> dict[str, Any]:
         "state": "changed" if changed else now,
         "changed": changed,
         "derived_changed": folder.derived_changed() if now == "done" else [],
-        "runs": len(records) + len(missing),
-        "done": len(records),
+        "runs": runs,
+        "done": runs - len(missing),
         "continue": continue_with(folder) if can_continue else None,
         "rounds": folder.rounds(),
         "growth": _growth(folder),
@@ -65,10 +68,9 @@ def _status(folder: Folder) -> dict[str, Any]:
         **{
             status: [
                 {"run": record.run, "treatment": treatment(record), "error": explain(record)}
-                for record in records
-                if record.status == status
+                for record in folder.records(folder.ended_as(status))
             ]
-            for status in ("failed", "invalid")
+            for status in _UNUSED
         },
     }
 

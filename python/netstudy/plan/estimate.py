@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -20,8 +20,10 @@ from netstudy.plan.planned import Estimate, RunSize
 from netstudy.plan.stations import busiest_seconds, has_stations
 from netstudy.plan.workloads import Load, Lowering, lowering_of
 from netstudy.plan.workloads.base import pair_count
+from netstudy.plan_lines import RUN_LINE_BYTES
 from netstudy.units import payload_bytes, segments_of
 from netstudy.wire import Treatment
+from netstudy.wire_model import Wire
 
 _LOCAL_SEGMENT_BYTES = 65_483
 """Payload of a segment that stays inside a host: the MTU of a loopback minus its headers."""
@@ -46,8 +48,10 @@ _TRACE_BYTES = 6_000
 """Size of the accounts of time of a traced run, rounded up: 2.6 to 6.4 kB with few nodes."""
 _TRACE_NODE_BYTES = 1_500
 """The same for each host or switch, which has parts of its own: 1.3 kB a server of an incast."""
-_IDENTITY_BYTES = 200
-"""Size of a run's identity in a plan, without its treatment: id, seed, cases, names of fields."""
+_TREATMENT_BYTES = 200
+"""Size of the line of a treatment in a plan, without levels, phases and instruments."""
+_START_BYTES = 11
+"""Size of the drawn start of a flow."""
 
 
 Carried = wire.Run | Lowered
@@ -74,7 +78,7 @@ def total_of(parts: Iterable[Repeated]) -> Estimate:
     """The estimate of treatments with their runs. Treatments that are equal on the wire are
     computed once."""
     found: dict[object, _Counted] = {}
-    identities = 0
+    lines = _Lines()
     for part in parts:
         carried = part.carried
         key = (
@@ -86,11 +90,36 @@ def total_of(parts: Iterable[Repeated]) -> Estimate:
         )
         before = found.get(key) or _Counted(_Reckoned.of(carried), part.treatment, 0, 0)
         found[key] = before.with_runs(part)
-        identities += part.runs * (_IDENTITY_BYTES + len(str(part.treatment)))
-    return _added(list(found.values()), identities)
+        lines.add(part, found[key].one.connections)
+    return _added(list(found.values()), lines.size_bytes)
 
 
-def _added(parts: Sequence[_Counted], identities_bytes: int) -> Estimate:
+@dataclass
+class _Lines:
+    """The size of a plan, in which each part stands once."""
+
+    size_bytes: int = 0
+    seen: set[int] = field(default_factory=set)
+    """Identities of networks and workloads that are counted."""
+
+    def add(self, part: Repeated, connections: int) -> None:
+        carried = part.carried
+        self.size_bytes += part.runs * RUN_LINE_BYTES + _TREATMENT_BYTES + len(str(part.treatment))
+        self.size_bytes += sum(map(_json_bytes, (*carried.phases, *carried.instruments)))
+        if isinstance(carried, Lowered) and carried.spread_ns:
+            starts = _json_bytes(carried.workload) + connections * _START_BYTES
+            self.size_bytes += part.runs * starts
+        for shared in (carried.network, carried.workload):
+            if id(shared) not in self.seen:
+                self.seen.add(id(shared))
+                self.size_bytes += _json_bytes(shared)
+
+
+def _json_bytes(part: Wire) -> int:
+    return len(wire.to_json(part))
+
+
+def _added(parts: Sequence[_Counted], plan_bytes: int) -> Estimate:
     return Estimate(
         runs=sum(part.runs for part in parts),
         packets=sum(part.runs * part.one.packets for part in parts),
@@ -105,7 +134,7 @@ def _added(parts: Sequence[_Counted], identities_bytes: int) -> Estimate:
         connections=sum(part.runs * part.one.connections for part in parts),
         users=sum(part.runs * part.one.users for part in parts),
         series_bytes=sum(part.runs * round(part.one.series_bytes) for part in parts),
-        plan_bytes=identities_bytes + sum(part.runs * part.one.plan_bytes for part in parts),
+        plan_bytes=plan_bytes,
         sizes=tuple(
             RunSize(
                 part.treatment,
@@ -238,12 +267,6 @@ class _Reckoned:
     def users(self) -> int:
         """Number of users that the application has registered."""
         return self.lowering.registered_users(self.run.workload)
-
-    @cached_property
-    def plan_bytes(self) -> int:
-        """Size of the run in a plan, without its identifiers."""
-        parts = (self.run.network, self.run.workload, *self.run.phases, *self.run.instruments)
-        return sum(len(wire.to_json(part)) for part in parts)
 
     @property
     def measured_samples(self) -> float:

@@ -181,13 +181,13 @@ def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.P
     study, seed = planned.study, planned.seed
     runs = _in_blocks(_runs(_shared(wanted), study.replicates, seed), seed)
     chosen = _with_cases(planned.whole_plan.runs, runs)
-    return wire.Plan(study=study.study, seed=seed, runs=chosen)
+    return wire.Plan(study.study, seed, chosen)
 
 
 def _with_cases(possible: Iterable[wire.Run], runs: Iterable[PlannedRun]) -> tuple[wire.Run, ...]:
     """The runs, each with the cases that need it in this round."""
     by_id = {run.id: run for run in possible}
-    return tuple(by_id[run.id].model_copy(update={"cases": run.cases}) for run in runs)
+    return tuple(replace(by_id[run.id], cases=run.cases) for run in runs)
 
 
 def _numbered(found: Iterable[CaseTreatment], study: Study) -> Iterable[Cell]:

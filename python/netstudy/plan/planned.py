@@ -25,7 +25,7 @@ class Cell:
     """The cell's runs, one for each replicate. Another case with the same treatment shares them."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PlannedRun:
     """A run, that is, one treatment and one replicate, before it is converted to the wire."""
 
@@ -167,4 +167,4 @@ class PlannedStudy:
         if runs is None:
             reasons = "; ".join(not_on_the_wire(self.study))
             raise StudyError(f"this version does not support {self.study.study}: {reasons}")
-        return wire.Plan(study=self.study.study, seed=self.seed, runs=runs)
+        return wire.Plan(self.study.study, self.seed, runs)

@@ -44,7 +44,7 @@ MANY = 4
 UNSET = "—"
 BY_RFC = "by the standard’s rule"
 """Text for an initial window that neither the study nor a profile sets: RFC 3390 decides."""
-FOLDER_FILES = ("study.yaml", "plan.json")
+FOLDER_FILES = ("study.yaml", "plan.jsonl")
 _UNIT = re.compile(r"_(ns|bps|bytes|frames|segments|pct)$")
 """The suffixes of setting names that are units; they are printed after the value instead of in the
 name."""

@@ -1,9 +1,10 @@
 """The results folder of a run of a study (`results/<study>/<UTC time>/`): the only source of the
 study's results.
 
-`create` makes a folder, `execute` fills it, and all other commands only read it. A file is written
-under a temporary name, flushed to the disk and then renamed, so that a crash at any time leaves no
-incomplete file. Measurements are never overwritten.
+`create` makes a folder, `execute` fills it, and all other commands only read it. Records are
+appended to segments (`records`). Any other file is written under a temporary name, flushed to the
+disk and then renamed, so that a crash at any time leaves no incomplete file. Measurements are never
+overwritten.
 """
 
 from __future__ import annotations

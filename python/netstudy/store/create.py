@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from itertools import count
@@ -13,12 +13,13 @@ from pathlib import Path
 
 from netstudy.errors import StudyError
 from netstudy.plan.planned import Estimate
+from netstudy.plan_lines import plan_lines
 from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage, sync_folder, write_atomic
-from netstudy.store.folder import INVOCATION, PLAN, RUNS, Folder
+from netstudy.store.folder import INVOCATION, PLAN, Folder
 from netstudy.store.invocation import Invocation
 from netstudy.store.lock import locked
 from netstudy.units import rough_size
-from netstudy.wire import Plan, to_json
+from netstudy.wire import Plan
 
 LATEST = "latest"
 
@@ -26,15 +27,10 @@ _REPORT_BYTES = 8_000_000
 """Upper bound for the size of the report, its figures, and the figures' scripts."""
 
 
-_BLOCK_BYTES = 4_096
-"""Added for each run, since its record is a file, and files take whole blocks."""
-
-
 def disk_bytes(estimate: Estimate) -> int:
-    """Upper bound for the disk space of a plan's results: twice the records, the plan, and the
-    report."""
-    records = 2 * (estimate.record_bytes or 0) + estimate.runs * _BLOCK_BYTES
-    return records + estimate.plan_bytes + _REPORT_BYTES
+    """Upper bound for the disk space of a plan's results: the records, although compression makes
+    them smaller, the plan, and the report."""
+    return (estimate.record_bytes or 0) + estimate.plan_bytes + _REPORT_BYTES
 
 
 def check_space(folder: Path, needed: int) -> None:
@@ -104,13 +100,13 @@ def _aside(parent: Path) -> Iterator[Path]:
 
 
 def _fill(aside: Path, plan: Plan, invocation: Invocation, files: Mapping[str, bytes]) -> None:
-    (aside / RUNS).mkdir()
-    inputs = {
-        **files,
-        PLAN: to_json(plan).encode() + b"\n",
-        INVOCATION: invocation.model_dump_json(indent=1).encode() + b"\n",
-    }
-    for name, content in inputs.items():
+    told = invocation.model_dump_json(indent=1).encode() + b"\n"
+    inputs: list[tuple[str, bytes | Iterable[bytes]]] = [
+        *files.items(),
+        (PLAN, plan_lines(plan)),
+        (INVOCATION, told),
+    ]
+    for name, content in inputs:
         (aside / name).parent.mkdir(parents=True, exist_ok=True)
         write_atomic(aside / name, content)
 

@@ -6,23 +6,23 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import ValidationError
 
 from netstudy.errors import ChangedFolderError, StudyError
+from netstudy.plan_lines import PLAN_SCHEMA, plan_lines, read_plan
 from netstudy.store.environment import host, iso
 from netstudy.store.files import TEMPORARY_SUFFIX, sha256, storage, write_atomic
 from netstudy.store.invocation import Invocation
 from netstudy.store.links import refuse_links
 from netstudy.store.lock import LOCK_NAME, is_locked, locked
+from netstudy.store.records import Reason, Records, Status
 from netstudy.wire import (
-    PLAN_SCHEMA,
     RECORD_SCHEMA,
     EndRecord,
     EngineRecord,
@@ -38,11 +38,13 @@ if TYPE_CHECKING:
 
 ReadT = TypeVar("ReadT")
 
-STUDY, PLAN, INVOCATION = "study.yaml", "plan.json", "invocation.json"
+STUDY, PLAN, INVOCATION = "study.yaml", "plan.jsonl", "invocation.json"
 ROUNDS = "rounds"
-"""If a factor grows: the plans of the rounds after the first, `2.json` and so on."""
-ENVIRONMENT, ENGINE, RUNS = "environment.json", "engine.json", "runs"
-RECORDS, DONE = "records.jsonl", "DONE"
+"""If a factor grows: the plans of the rounds after the first, `2.jsonl` and so on."""
+_OLD_PLAN = "plan.json"
+"""The plan of earlier versions, a single JSON object."""
+ENVIRONMENT, ENGINE = "environment.json", "engine.json"
+RECORDS, DONE = "records", "DONE"
 CAPTURES = "captures"
 """Output of the processes of real testbeds, one file per run. The records are made from these
 files."""
@@ -62,7 +64,7 @@ HARDWARE = "hardware"
 """Copies of the profiles."""
 OWN_NAMES = frozenset(
     {
-        *(STUDY, PLAN, INVOCATION, ROUNDS, ENVIRONMENT, ENGINE, RUNS, RECORDS, DONE, CAPTURES),
+        *(STUDY, PLAN, INVOCATION, ROUNDS, ENVIRONMENT, ENGINE, RECORDS, DONE, CAPTURES),
         *(name.rstrip("/") for name in DERIVED),
         *(HARDWARE, LOCK_NAME, "report.pdf"),
     }
@@ -97,6 +99,11 @@ class Folder:
             own_file = _own_file(path)
             if own_file is None:
                 return None
+            if not without_plan and own_file == _OLD_PLAN:
+                raise StudyError(
+                    f"{path} is a results folder of another version of netstudy: it holds "
+                    f"{own_file}, and this version reads {PLAN} ({PLAN_SCHEMA})"
+                )
             if not without_plan:
                 raise StudyError(
                     f"{path} is a results folder (it holds {own_file}), but its {PLAN} is missing, "
@@ -134,9 +141,16 @@ class Folder:
 
     def plan(self) -> Plan:
         """The runs of all rounds so far, in order, without repetitions."""
-        first = self._parsed(PLAN, Plan.model_validate_json)
-        further = [self._parsed(name, Plan.model_validate_json) for name in self._further_rounds()]
-        return joined([first, *further]) if further else first
+        names = (PLAN, *self._further_rounds())
+        if names not in self._plans:
+            self._plans[names] = joined([self._parsed(name, _plan_of) for name in names])
+        return self._plans[names]
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, ...], Plan]:
+        """The files of the rounds -> the plan of all of them, since reading a plan of 100,000 runs
+        takes a second. A plan that was written does not change."""
+        return {}
 
     def rounds(self) -> int:
         """Number of rounds that have a plan: more than one only if a factor grows."""
@@ -147,7 +161,7 @@ class Folder:
         are."""
         number = self.rounds() + 1
         (self.path / ROUNDS).mkdir(exist_ok=True)
-        self._write(f"{ROUNDS}/{number}.json", to_json(plan).encode() + b"\n")
+        self._write(f"{ROUNDS}/{number}.jsonl", plan_lines(plan))
         return number
 
     def invocation(self) -> Invocation:
@@ -175,17 +189,49 @@ class Folder:
     def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
         """These runs with their records, as `records` returns them, but with only one record in
         memory at a time."""
+        records = self._fresh_records()
         for run in self.plan().runs if runs is None else runs:
-            if self._has(run):
-                yield run, self._record(run)
+            if records.has(run.id):
+                yield run, self.record(run.id)
+
+    def record(self, run: str) -> RunRecord:
+        """The record of a run, without its time series. Raises StudyError if it has none."""
+        return self._whole_record(run).model_copy(update={"series": ()})
 
     def series(self, run: str) -> tuple[Series, ...]:
         """The time series of a run. Raises StudyError if the run has no record."""
-        return self._parsed(f"{RUNS}/{run}.json", RunRecord.model_validate_json).series
+        return self._whole_record(run).series
+
+    def record_text(self, run: str) -> bytes:
+        """The line of a run's record, exactly as the engine wrote it. Raises StudyError if it has
+        none, or if it is damaged."""
+        records = self._records if self._records.has(run) else self._fresh_records()
+        text = records.text(run)
+        if text is not None:
+            return text
+        if not records.has(run):
+            raise StudyError(f"{self.path} has no record of run {run}")
+        raise StudyError(
+            f"the record of run {run} in {self.path / RECORDS / (records.segment(run) or '')} is "
+            f"damaged; repeat the run with: netstudy run {self.path} --resume"
+        )
 
     def record_texts(self, runs: Iterable[Run]) -> Iterator[bytes]:
         """The text of the records of these runs, in this order; missing records are left out."""
-        return (self._read(f"{RUNS}/{run.id}.json") for run in runs if self._has(run))
+        records = self._fresh_records()
+        return (self.record_text(run.id) for run in runs if records.has(run.id))
+
+    def set_aside_texts(self, run: str) -> list[bytes]:
+        """The lines of a run's earlier records, which were set aside, oldest first."""
+        return self._fresh_records().set_aside_texts(run)
+
+    def stream(self) -> Iterator[bytes]:
+        """The lines that an uninterrupted engine would have written: its own, the records in the
+        order of the plan, and the end."""
+        runs = self.plan().runs
+        yield self._read(ENGINE)
+        yield from self.record_texts(runs)
+        yield to_json(EndRecord(runs=len(runs))).encode() + b"\n"
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
         """The runs without a record among `runs`, or among all runs, in the plan's order. If a
@@ -194,36 +240,48 @@ class Folder:
         A failed or invalid run has a record, so it is not missing: the simulator would give the
         same outcome again.
         """
-        return [run for run in (self.plan().runs if runs is None else runs) if not self._has(run)]
+        records = self._fresh_records()
+        chosen = self.plan().runs if runs is None else runs
+        return [run for run in chosen if not records.has(run.id)]
+
+    def ended_as(self, status: Status) -> list[Run]:
+        """The runs whose record has this status, in the plan's order; no record is read."""
+        ended = self._fresh_records().runs(status)
+        return [run for run in self.plan().runs if run.id in ended] if ended else []
 
     def set_aside(self, records: Sequence[RunRecord]) -> None:
-        """Rename the files of these runs, so that the runs are missing again. The folder is then no
-        longer done."""
+        """Set the records of these runs aside, so that the runs are missing again. The folder is
+        then no longer done."""
         if records:
             self._reopen()
         for record in records:
-            self._rename_run(record.run, record.status)
+            assert record.status != "ok", "a valid run is not repeated"
+            self._set_aside(record.run, record.status)
 
     def damaged_runs(self) -> list[str]:
-        """Ids of runs whose record is unreadable or, in a sealed folder, differs from DONE or is
-        gone. They can be repeated."""
-        if self.is_done():
-            changed = set(self.changed_since_sealed())
-            return [run.id for run in self.plan().runs if f"{RUNS}/{run.id}.json" in changed]
-        there = [run for run in self.plan().runs if self._has(run)]
-        return [run.id for run in there if not self._is_readable(run)]
+        """Ids of runs whose record is damaged or, in a sealed folder, in a segment that is gone or
+        differs from DONE. They can be repeated."""
+        records = self._fresh_records()
+        if not self.is_done():
+            damaged = set(records.damaged())
+            return [run.id for run in self.plan().runs if run.id in damaged]
+        changed = {None, *self.changed_since_sealed()}
+        if len(changed) == 1:
+            return []
+        of = {run.id: records.segment(run.id) for run in self.plan().runs}
+        return [run for run, name in of.items() if (name and f"{RECORDS}/{name}") in changed]
 
     def set_damaged_aside(self) -> list[str]:
-        """Rename the remaining files of damaged runs, so that the runs are missing, and return the
-        ids of these runs. Raises StudyError if other files changed after the folder was sealed."""
+        """Set the records of damaged runs aside, so that the runs are missing, and return the ids
+        of these runs. Raises StudyError if other files changed after the folder was sealed."""
         damaged = self.damaged_runs()
         if self.is_done() and (changed := self.changed_since_sealed()):
             if not all(map(_can_be_repeated, changed)):
                 self.refuse_changed()
             self._reopen()
         for run in damaged:
-            if self._run_path(run).exists():
-                self._rename_run(run, "damaged")
+            if self._records.has(run):
+                self._set_aside(run, "damaged")
         return damaged
 
     def refuse_changed(self) -> None:
@@ -243,36 +301,32 @@ class Folder:
 
     def _reopen(self) -> None:
         """Remove the seal: the folder is no longer done."""
-        for of_all in (DONE, RECORDS):
-            (self.path / of_all).unlink(missing_ok=True)
+        (self.path / DONE).unlink(missing_ok=True)
 
-    def _rename_run(self, run: str, why: str) -> None:
-        """Rename a run's files, so that the run is missing."""
-        path = self._run_path(run)
-        taken = len(list(path.parent.glob(f"{run}.{why}-*.json")))
-        aside = f"{run}.{why}-{taken + 1}"
-        rename_captures(self.path / CAPTURES, run, aside)
-        path.rename(path.with_name(f"{aside}.json"))
+    def _set_aside(self, run: str, why: Reason) -> None:
+        """Set a run's record and captures aside, so that the run is missing."""
+        number = self._records.set_aside_as(why, run) + 1
+        rename_captures(self.path / CAPTURES, run, f"{run}.{why}-{number}")
+        self._records.set_aside(run, why)
 
-    def _is_readable(self, run: Run) -> bool:
-        try:
-            self._record(run)
-        except StudyError:
-            return False
-        return True
-
-    def set_aside_as(self, status: str) -> int:
-        """Number of records with this status that were set aside."""
-        return len(list((self.path / RUNS).glob(f"*.{status}-*.json")))
+    def set_aside_as(self, reason: Reason) -> int:
+        """Number of records that were set aside for this reason."""
+        return self._fresh_records().set_aside_as(reason)
 
     def is_done(self) -> bool:
         """Whether all runs are complete and the folder was sealed."""
         return (self.path / DONE).exists()
 
     def is_carried_out(self) -> bool:
-        """Whether every run has a record. A folder of a real testbed with failed runs is not
+        """Whether all rounds came to their end. A folder of a real testbed with failed runs is not
         sealed, since these runs can be repeated, but the other runs can be read."""
-        return self.is_done() or (self.path / RECORDS).exists()
+        if self.is_done():
+            return True
+        try:
+            session = self._session(self.environment())
+        except StudyError:
+            return False  # no session began
+        return session["ended_utc"] is not None and not self.missing()
 
     def is_running(self) -> bool:
         """Whether a process is writing to the folder now."""
@@ -280,16 +334,19 @@ class Folder:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Lock the folder for one writer, remove partial files of an interrupted writer, and make
-        the folder of the records if it is missing. Raises StudyError, before anything is written,
-        if the folder has links in it (`refuse_links`)."""
+        """Lock the folder for one writer, and remove partial files of an interrupted writer. At the
+        end, all records are on the disk. Raises StudyError, before anything is written, if the
+        folder has links in it (`refuse_links`)."""
         self.refuse_links()
         with locked(self.path):
             with storage(self.path):
-                (self.path / RUNS).mkdir(exist_ok=True)
                 for leftover in self.leftovers():
                     leftover.unlink(missing_ok=True)
-            yield
+            try:
+                yield
+            finally:
+                with storage(self.path):
+                    self._records.close()
 
     def leftovers(self) -> list[Path]:
         """Partial files of an interrupted writer."""
@@ -306,13 +363,19 @@ class Folder:
             self._write_json(ENVIRONMENT, {**session, "engine": None, "resumed": []})
 
     def end_session(self, now: datetime) -> None:
-        """Record the engine and the end of the session; the end of an interrupted session stays
-        empty."""
+        """Flush the records to the disk, and record the engine and the end of the session; the end
+        of an interrupted session stays empty."""
+        self._records.close()
         environment, engine = self.environment(), self.engine()
-        session = environment["resumed"][-1] if environment["resumed"] else environment
-        session["ended_utc"] = iso(now)
+        self._session(environment)["ended_utc"] = iso(now)
         environment["engine"] = engine.version if engine else None
         self._write_json(ENVIRONMENT, environment)
+
+    @staticmethod
+    def _session(environment: dict[str, Any]) -> dict[str, Any]:
+        """The last session."""
+        resumed: list[dict[str, Any]] = environment["resumed"]
+        return resumed[-1] if resumed else environment
 
     def write_engine(self, line: bytes) -> None:
         """Store the engine's first record. Raises StudyError if the folder's earlier records are
@@ -328,23 +391,15 @@ class Folder:
                 "records may differ. Use the first engine, or start a new run without --resume"
             )
 
-    def write_run(self, run: str, line: bytes) -> None:
-        """Store one run's record exactly as the engine wrote it."""
-        path = self._run_path(run)
-        if path.exists():
-            raise StudyError(f"{path} exists already: a record is never overwritten")
-        self._write(f"{RUNS}/{run}.json", line)
-
-    def write_records(self) -> None:
-        """Write records.jsonl: the stream that an uninterrupted engine would have written."""
-        runs = self.plan().runs
-        lines = (self._run_path(run.id).read_bytes() for run in runs)
-        end = to_json(EndRecord(runs=len(runs))).encode() + b"\n"
-        self._write(RECORDS, chain([self._read(ENGINE)], lines, [end]))
+    def write_run(self, run: str, status: Status, line: bytes) -> None:
+        """Store one run's record exactly as the engine wrote it: it survives the end of this
+        process, and within a second a power cut. Raises StudyError if the run has a record."""
+        self._records.write(run, status, line)
 
     def seal(self, now: datetime) -> None:
         """Write DONE, with the hash, size and time of each of the folder's own files. This is the
         last step, and it is repeated after a new report."""
+        self._records.close()
         files = {name: _sealed(self.path / name) for name in self._own_files()}
         self._write_json(DONE, {"schema": DONE_SCHEMA, "sealed_utc": iso(now), "files": files})
         (self.path / LOCK_NAME).unlink(missing_ok=True)
@@ -401,29 +456,34 @@ class Folder:
 
     def _further_rounds(self) -> list[str]:
         """Names of the plans of the second and later rounds."""
-        further = len(list((self.path / ROUNDS).glob("*.json")))
-        return [f"{ROUNDS}/{number}.json" for number in range(2, further + 2)]
+        further = len(list((self.path / ROUNDS).glob("*.jsonl")))
+        return [f"{ROUNDS}/{number}.jsonl" for number in range(2, further + 2)]
 
-    def _run_path(self, run: str) -> Path:
-        return self.path / RUNS / f"{run}.json"
+    @cached_property
+    def _records(self) -> Records:
+        return Records(self.path / RECORDS, self.path)
 
-    def _has(self, run: Run) -> bool:
-        return self._run_path(run.id).exists()
-
-    def _record(self, run: Run) -> RunRecord:
-        def parse(text: bytes) -> RunRecord:
-            return RunRecord.model_validate_json(text).model_copy(update={"series": ()})
-
+    def _fresh_records(self) -> Records:
+        """The records, with all that was appended until now."""
         try:
-            return self._parsed(f"{RUNS}/{run.id}.json", parse)
-        except StudyError as error:
-            advice = f"netstudy run {self.path} --resume"
-            raise StudyError(f"{error}; repeat the run with: {advice}") from error
+            self._records.refresh()
+        except OSError as error:
+            raise StudyError(f"cannot read {error.filename}: {error.strerror}") from error
+        return self._records
+
+    def _whole_record(self, run: str) -> RunRecord:
+        text = self.record_text(run)
+        try:
+            return RunRecord.model_validate_json(text)
+        except ValidationError as error:
+            raise StudyError(
+                f"the record of run {run} in {self.path} is not of this version of netstudy"
+            ) from error
 
     def _parsed(self, name: str, parse: Callable[[bytes], ReadT]) -> ReadT:
         try:
             return parse(self._read(name))
-        except ValidationError as error:
+        except ValueError as error:
             raise StudyError(self._not_whole(name)) from error
 
     def _json(self, name: str) -> dict[str, Any]:
@@ -477,24 +537,30 @@ def _is_as_sealed(path: Path, sealed: Mapping[str, Any]) -> bool:
 
 def _can_be_repeated(name: str) -> bool:
     """Whether repeating runs makes the file again."""
-    return name == RECORDS or name.startswith(f"{RUNS}/")
+    return name.startswith(f"{RECORDS}/")
 
 
 def _own_file(path: Path) -> str | None:
     """The name of a file that shows that this is a results folder; None if there is no such
     file."""
-    written = (INVOCATION, ENVIRONMENT, ENGINE, RECORDS, DONE)
+    written = (_OLD_PLAN, INVOCATION, ENVIRONMENT, ENGINE, DONE)
     return next((name for name in written if (path / name).exists()), None)
+
+
+def _plan_of(text: bytes) -> Plan:
+    return read_plan(text.splitlines(keepends=True))
 
 
 def joined(plans: Sequence[Plan]) -> Plan:
     """The plan with the runs of all rounds. A run that is in several rounds belongs to the test
     cases of all of them."""
+    if len(plans) == 1:
+        return plans[0]
     runs: dict[str, Run] = {}
     for plan in plans:
         for run in plan.runs:
             known = runs.setdefault(run.id, run)
             cases = tuple(dict.fromkeys((*known.cases, *run.cases)))
             if cases != known.cases:
-                runs[run.id] = known.model_copy(update={"cases": cases})
-    return plans[0].model_copy(update={"runs": tuple(runs.values())})
+                runs[run.id] = replace(known, cases=cases)
+    return plans[0].with_runs(runs.values())

@@ -136,8 +136,8 @@ def _is_closed(path: Path) -> bool:
 def _checked(folder: Folder, *, done: bool, or_part: bool) -> Folder:
     folder.refuse_links()
     if done and not or_part and not folder.is_carried_out():
-        runs, rounds = folder.plan().runs, folder.rounds()
-        there = f"{len(runs) - len(folder.missing(runs))} of {len(runs)} runs"
+        runs, rounds = len(folder.plan().runs), folder.rounds()
+        there = f"{runs - len(folder.missing())} of {runs} runs"
         there += f" of {rounds} rounds so far" if rounds > 1 else ""
         raise StudyError(
             f"{folder.path} is not finished: only {there} are there. "

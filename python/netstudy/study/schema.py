@@ -16,8 +16,9 @@ from pydantic import TypeAdapter
 
 from netstudy.hardware import json_schema as profile_schema
 from netstudy.inventory import json_schema as inventory_schema
+from netstudy.plan_lines import plan_schema
 from netstudy.study.file import json_schema
-from netstudy.wire import Plan, Record
+from netstudy.wire import Record
 
 _PACKAGED = Path(__file__).parents[1] / "_schema"
 _CHECKOUT = Path(__file__).parents[3] / "schema"
@@ -30,7 +31,7 @@ def schemas() -> dict[str, str]:
         "study.schema.json": _text(json_schema()),
         "profile.schema.json": _text(profile_schema()),
         "inventory.schema.json": _text(inventory_schema()),
-        "plan.schema.json": _text(_DIALECT | Plan.model_json_schema(by_alias=True)),
+        "plan.schema.json": _text(_DIALECT | plan_schema() | {"title": "PlanLine"}),
         "record.schema.json": _text(
             _DIALECT | TypeAdapter(Record).json_schema(by_alias=True) | {"title": "Record"}
         ),

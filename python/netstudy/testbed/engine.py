@@ -20,9 +20,10 @@ from typing import IO
 from pydantic import TypeAdapter, ValidationError
 
 from netstudy.errors import StudyError, TestbedError
+from netstudy.plan_lines import plan_lines
 from netstudy.testbed.base import OnRecord
 from netstudy.testbed.survival import EngineDiedError
-from netstudy.wire import EndRecord, EngineRecord, Plan, Record, to_json
+from netstudy.wire import EndRecord, EngineRecord, Plan, Record
 
 ENGINE_NAME = "netstudy-engine"
 ENGINE_VARIABLE = "NETSTUDY_ENGINE"
@@ -98,7 +99,7 @@ def run_engine(command: Sequence[str], plan: Plan, on_record: OnRecord) -> None:
     Raises TestbedError when the engine fails; if it was killed, the subclass EngineDiedError.
     """
     with tempfile.TemporaryFile() as plan_file, tempfile.TemporaryFile() as errors:
-        plan_file.write(to_json(plan).encode())
+        plan_file.writelines(plan_lines(plan))
         plan_file.seek(0)
         with _child(command, plan_file, errors) as process:
             assert process.stdout is not None

@@ -53,7 +53,7 @@ class _Survivors:
     def make(self, runs: Sequence[Run]) -> None:
         present = _Engine(self, ended_before=len(self.ended), is_first=not self.ended)
         try:
-            self.start(self.plan.model_copy(update={"runs": tuple(runs)}), present.on_record)
+            self.start(self.plan.with_runs(runs), present.on_record)
         except EngineDiedError as death:
             self._go_on([run for run in runs if run.id not in self.ended], death)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -284,7 +285,7 @@ def test_without_the_first_repetition_none_is_held_against_the_later_ones(tmp_pa
     def second_is_slow(run: Run) -> RunRecord | None:
         if run.replicate == 1:
             return None
-        first = run.model_copy(update={"replicate": 1 if run.replicate == 2 else run.replicate})
+        first = replace(run, replicate=1 if run.replicate == 2 else run.replicate)
         return slow_at_first(first).model_copy(update={"replicate": run.replicate})
 
     assert drawn(tmp_path, "first repetition", maker=second_is_slow) is None

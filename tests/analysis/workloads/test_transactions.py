@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from netstudy.analysis.cells import CellRow
@@ -16,7 +18,7 @@ from tests.report.tiers import Planted, record, run, work
 def cell(*planted: Planted, like: Run | None = None, nodes: bool = True) -> CellRow:
     """A cell with a run for each of these."""
     runs = [
-        (like or run({"users": 20})).model_copy(update={"id": f"{n:012x}", "replicate": n})
+        replace(like or run({"users": 20}), id=f"{n:012x}", replicate=n)
         for n, _ in enumerate(planted, start=1)
     ]
     made = FakeFolder(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import pytest
@@ -120,7 +121,7 @@ def test_the_minimum_rto_is_that_of_the_ends_that_send(
         update={"tcp": client.tcp.model_copy(update={"min_rto_ns": 5_000_000})}
     )
     net = run.network.model_copy(update={"groups": (hasty, server)})
-    run = run.model_copy(update={"network": net, "cases": ("main",)})
+    run = replace(run, network=net, cases=("main",))
     table = pooled(FakeFolder(plan_of([run]), [outcome(run)]))
     (panel,) = layout(table, "main", None).panels
     assert causes(panel, None, TRANSFERS).min_rto_ms == min_rto_ms

@@ -23,6 +23,7 @@ from netstudy.analysis.study_result import analyse
 from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli.plan import _summary
 from netstudy.errors import StudyError
+from netstudy.plan_lines import RUN
 from netstudy.report.charts import Chart
 from netstudy.report.comparison import sentences
 from netstudy.report.document import document
@@ -211,9 +212,9 @@ def plan_of(text: str, testbed: str = "sim", *, quick: bool = False) -> Tree:
     """A plan with all its rounds, without ids and seeds of runs, which its other parts decide."""
     planned = prepared(text, testbed, quick=quick).planned
     assert planned.possible is not None, "the base must be one that is carried out"
-    derived = {"runs": {"__all__": {"id", "seed"}}}
-    plan: Tree = planned.whole_plan.model_dump(mode="json", exclude=derived)
-    return plan
+    plan = planned.whole_plan
+    runs = [RUN.dump_python(run, mode="json", exclude={"id", "seed"}) for run in plan.runs]
+    return {"study": plan.study, "seed": plan.seed, "runs": runs}
 
 
 @cache

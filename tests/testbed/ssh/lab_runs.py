@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from tests.tools.lab import Lab
@@ -48,13 +49,15 @@ _PROCESSES = (
     r"engine-[0-9a-f]* host|exe agent|exe guard|^ssh -[MT] |netstudy.testbed.ssh|-m netstudy run"
 )
 _LEFT = f"ps ax -o args | grep -E -- '{_PROCESSES}' | grep -v grep"
+STORED: Final = Path(__file__).parents[1] / "stored.py"
+"""The program that prints the records of results folders."""
 REACHED: Final = {
     "log-in": "pgrep -f '^ssh -M'",
     "preflight": "pgrep -f 'exe guard'",
     "set-up": "pgrep -f 'exe agent'",
     "warm-up": "[ $(sent) -gt 1000000 ]",
     "measure": "[ $(sent) -gt 20000000 ]",
-    "between runs": "ls $HOME/results/*/latest/runs/*.json",
+    "between runs": "ls $HOME/results/*/latest/records/*.seg",
 }
 """Moment of a study -> a command of the shell that succeeds once it is reached."""
 _SENT = (
@@ -139,7 +142,7 @@ class LabRuns:
 
     def records(self) -> list[dict[str, Any]]:
         """The records of the study's runs."""
-        text = self.lab.run("cat $HOME/results/*/latest/runs/*.json").output
+        text = self.lab.run(f"{self.lab.user.python} {STORED} $HOME/results").output
         lines = text.splitlines()
         return [json.loads(line) for line in lines if line.startswith('{"kind":"run"')]
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.testbed.conftest import user_named
-from tests.testbed.ssh.lab_runs import causes
+from tests.testbed.ssh.lab_runs import STORED, causes
 from tests.tools.guests import Guests, guests_of, needs_guests
 
 pytestmark = [pytest.mark.engine, pytest.mark.slow, *needs_guests]
@@ -75,7 +75,7 @@ def command(guests: Guests, name: str) -> str:
 
 
 def records(guests: Guests, name: str) -> list[dict[str, Any]]:
-    text = guests.run(f"cat $HOME/results-{name}/*/latest/runs/*.json").output
+    text = guests.run(f"{guests.user.python} {STORED} $HOME/results-{name}").output
     return [json.loads(line) for line in text.splitlines() if line.startswith('{"kind":"run"')]
 
 

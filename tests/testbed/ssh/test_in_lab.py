@@ -12,6 +12,7 @@ import pytest
 from netstudy.testbed.real import health
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
+from tests.testbed.ssh.lab_runs import STORED
 from tests.tools.lab import Lab, lab_of
 
 pytestmark = [pytest.mark.engine, needs_programs("ssh", "sshd", "nft", "ip")]
@@ -199,7 +200,7 @@ def test_a_link_that_loses_its_carrier_makes_the_run_be_repeated_and_then_invali
         )
     finally:
         lab.run("kill $(cat $HOME/unplugging); sleep 1; $NETSTUDY_LAB/fault join h2 test")
-    text = lab.run("cat $HOME/results/transfer/latest/runs/*.json").output
+    text = lab.run(f"{lab.user.python} {STORED} $HOME/results").output
     (record,) = (json.loads(one) for one in text.splitlines() if one.startswith('{"kind":"run"'))
     assert record["status"] == "invalid", ended.output
     broken = {check["law"]: check["detail"] for check in record["checks"] if not check["holds"]}

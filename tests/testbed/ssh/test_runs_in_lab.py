@@ -14,7 +14,7 @@ from netstudy.testbed.real import health
 from netstudy.testbed.real.others import LAW
 from tests.skips import needs_programs
 from tests.testbed.conftest import user_named
-from tests.testbed.ssh.lab_runs import HOSTS, STUDY
+from tests.testbed.ssh.lab_runs import HOSTS, STORED, STUDY
 from tests.tools.lab import Lab, lab_of
 
 pytestmark = [pytest.mark.engine, needs_programs("ssh", "sshd", "ip")]
@@ -63,7 +63,7 @@ def command(lab: Lab, name: str) -> str:
 
 
 def records(lab: Lab, name: str) -> list[dict[str, Any]]:
-    text = lab.run(f"cat $HOME/results-{name}/*/latest/runs/*.json").output
+    text = lab.run(f"{lab.user.python} {STORED} $HOME/results-{name}").output
     return [json.loads(line) for line in text.splitlines() if line.startswith('{"kind":"run"')]
 
 
@@ -208,7 +208,7 @@ def test_a_killed_agent_is_named(lab: Lab) -> None:
 def test_a_study_is_resumed_on_the_same_hosts(lab: Lab) -> None:
     carried_out(lab, "request")
     again = lab.run(
-        "cd $HOME; cd results-request/*/latest; rm runs/*.json records.jsonl; "
+        "cd $HOME; cd results-request/*/latest; rm -r records; "
         "mv $NETSTUDY_LAB/hosts.yaml $HOME/away; "
         f"{lab.user.python} -m netstudy run . --resume; "
         "mv $HOME/away $NETSTUDY_LAB/hosts.yaml"

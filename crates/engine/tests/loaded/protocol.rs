@@ -3,7 +3,10 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Command, Output, Stdio};
 
-use netstudy_records::{Link, Mode, Node, PhaseKind, Plan, Record, Run, Status, Until, Workload};
+use netstudy_records::{
+    Link, Mode, Node, PhaseKind, PlanHead, PlanLine, PlanSchema, Record, Run, RunLine, Status,
+    TreatmentPart, Until, Workload, read_plan,
+};
 
 fn engine(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_netstudy-engine"))
@@ -24,24 +27,66 @@ fn run(arguments: &[&str], plan: &str) -> Output {
     child.wait_with_output().expect("the engine ends")
 }
 
-/// The plan that both languages are tested against, with few iterations.
-fn plan() -> Plan {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/plan.json");
-    let text = std::fs::read_to_string(path).expect("the example is there");
-    let mut plan: Plan = serde_json::from_str(&text).expect("the example is a plan");
-    let base = plan.runs.clone();
+/// The runs of the plan that both languages are tested against, with few iterations.
+fn planned() -> Vec<Run> {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/examples/plan.jsonl");
+    let text = std::fs::read(path).expect("the example is there");
+    let example = read_plan(&text[..]).expect("the example is a plan").sound;
+    let mut runs: Vec<Run> = example.iter().map(netstudy_records::PlannedRun::run).collect();
+    let base = runs.clone();
     for (place, seed) in ["aa", "bb", "cc"].iter().enumerate() {
-        plan.runs.extend(base.iter().cloned().map(|mut run| {
+        runs.extend(base.iter().cloned().map(|mut run| {
             run.id = format!("{place}{}", &run.id[1..]);
             run.seed = format!("{seed}{}", &run.seed[2..]);
             run
         }));
     }
-    for (place, run) in plan.runs.iter_mut().enumerate() {
+    for (place, run) in runs.iter_mut().enumerate() {
         // The first run of the plan is the longest one, so that others end before it.
         set_iterations(run, if place == 0 { 200 } else { 20 });
     }
-    plan
+    runs
+}
+
+/// The text of a plan in which each run has parts of its own.
+fn text_of(runs: &[Run]) -> String {
+    let head = PlanHead {
+        schema: PlanSchema::V3,
+        study: "incast".to_owned(),
+        seed: 1,
+        runs: runs.len(),
+    };
+    let lines = runs.iter().flat_map(lines_of).map(|line| to_text(&line));
+    std::iter::once(to_text(&head)).chain(lines).collect()
+}
+
+fn lines_of(run: &Run) -> [PlanLine; 4] {
+    let (name, run) = (run.id.clone(), run.clone());
+    [
+        PlanLine::Network { name: name.clone(), network: run.network },
+        PlanLine::Workload { name: name.clone(), workload: run.workload },
+        PlanLine::Treatment(TreatmentPart {
+            name: name.clone(),
+            cases: run.cases,
+            treatment: run.treatment,
+            network: name.clone(),
+            probe: run.probe,
+            phases: run.phases,
+            instruments: run.instruments,
+        }),
+        PlanLine::Run(RunLine {
+            id: run.id,
+            of: name.clone(),
+            workload: name,
+            replicate: run.replicate,
+            seed: run.seed,
+            trace: run.trace,
+        }),
+    ]
+}
+
+fn to_text(line: &impl serde::Serialize) -> String {
+    serde_json::to_string(line).expect("a line is JSON") + "\n"
 }
 
 /// Measures `count` iterations.
@@ -52,7 +97,7 @@ fn set_iterations(run: &mut Run, count: u32) {
 }
 
 fn plan_text() -> String {
-    serde_json::to_string(&plan()).expect("a plan is JSON")
+    text_of(&planned())
 }
 
 fn records(stdout: &[u8]) -> Vec<Record> {
@@ -75,7 +120,7 @@ fn records_come_in_the_order_of_the_plan_between_engine_and_end() {
     let records = records(&output.stdout);
     assert!(matches!(records.first(), Some(Record::Engine { .. })));
     assert!(matches!(records.last(), Some(Record::End { runs: 8 })));
-    let planned: Vec<_> = plan().runs.into_iter().map(|run| run.id).collect();
+    let planned: Vec<_> = planned().into_iter().map(|run| run.id).collect();
     assert_eq!(run_ids(&records), planned);
     for record in &records {
         if let Record::Run(run) = record {
@@ -86,12 +131,12 @@ fn records_come_in_the_order_of_the_plan_between_engine_and_end() {
 
 #[test]
 fn a_run_that_cannot_be_simulated_is_a_failed_record_and_costs_no_other() {
-    let mut plan = plan();
+    let mut runs = planned();
     // Out of the range of virtual time.
-    plan.runs[2].network.links[0].delay_ns = u64::MAX;
-    let failed = plan.runs[2].id.clone();
+    runs[2].network.links[0].delay_ns = u64::MAX;
+    let failed = runs[2].id.clone();
 
-    let output = run(&["--threads", "2"], &serde_json::to_string(&plan).expect("JSON"));
+    let output = run(&["--threads", "2"], &text_of(&runs));
 
     assert!(output.status.success());
     assert_eq!(String::from_utf8_lossy(&output.stderr), "");
@@ -108,9 +153,13 @@ fn a_run_that_cannot_be_simulated_is_a_failed_record_and_costs_no_other() {
 
 /// The plan with one number of one run changed, and its records.
 fn with_number(pointer: &str, number: u64) -> Output {
-    let mut plan: serde_json::Value = serde_json::from_str(&plan_text()).expect("JSON");
-    *plan.pointer_mut(&format!("/runs/2/{pointer}")).expect("it is there") = number.into();
-    run(&["--threads", "2"], &plan.to_string())
+    let text = plan_text();
+    let mut lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    // Four lines a run after the head; the network is the first of them.
+    *lines[9].pointer_mut(&format!("/{pointer}")).expect("it is there") = number.into();
+    let changed: String = lines.iter().map(to_text).collect();
+    run(&["--threads", "2"], &changed)
 }
 
 #[test]
@@ -124,7 +173,7 @@ fn a_number_beyond_what_the_engine_counts_with_is_its_runs_failed_record_with_th
         let output = with_number(pointer, number);
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let records = records(&output.stdout);
-        let planned: Vec<_> = plan().runs.into_iter().map(|run| run.id).collect();
+        let planned: Vec<_> = planned().into_iter().map(|run| run.id).collect();
         assert_eq!(run_ids(&records), planned, "in the order of the plan");
         assert!(matches!(records.last(), Some(Record::End { runs: 8 })));
         for (place, record) in records[1..9].iter().enumerate() {
@@ -146,7 +195,7 @@ fn what_is_no_run_is_refused_with_its_place_in_the_plan() {
     let output = run(&[], &plan);
     assert_eq!(output.status.code(), Some(2));
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(message.contains("runs[0].network.links[0].mtu: unknown field `mtu`"), "{message}");
+    assert!(message.contains("line 2: network.links[0].mtu: unknown field `mtu`"), "{message}");
 }
 
 #[test]
@@ -199,15 +248,14 @@ fn over_a_direct_link(mut run: Run) -> Run {
 
 #[test]
 fn one_thread_and_two_give_the_same_bytes_on_networks_that_are_no_star() {
-    let mut plan = plan();
-    let runs: Vec<Run> = plan.runs.drain(..).collect();
-    plan.runs = runs.iter().cloned().map(over_a_dumbbell).collect();
-    plan.runs.extend(runs.into_iter().map(|mut run| {
+    let base = planned();
+    let mut runs: Vec<Run> = base.iter().cloned().map(over_a_dumbbell).collect();
+    runs.extend(base.into_iter().map(|mut run| {
         run.id = format!("d{}", &run.id[1..]);
         over_a_direct_link(run)
     }));
-    let count = plan.runs.len();
-    let text = serde_json::to_string(&plan).expect("a plan is JSON");
+    let count = runs.len();
+    let text = text_of(&runs);
     let one = run(&["--threads", "1"], &text).stdout;
     let made = records(&one).into_iter().filter_map(|record| match record {
         Record::Run(run) => Some(run),
@@ -237,11 +285,11 @@ fn as_completed_gives_the_same_records_in_another_order() {
 
 #[test]
 fn progress_counts_useful_packets_and_is_not_written_unasked() {
-    let mut plan = plan();
-    for run in &mut plan.runs {
+    let mut runs = planned();
+    for run in &mut runs {
         set_iterations(run, 500);
     }
-    let text = serde_json::to_string(&plan).expect("a plan is JSON");
+    let text = text_of(&runs);
     let output = run(&["--progress-ms", "1"], &text);
     let progress: Vec<_> = records(&output.stdout)
         .into_iter()
@@ -260,8 +308,8 @@ fn progress_counts_useful_packets_and_is_not_written_unasked() {
 #[test]
 fn what_is_no_plan_is_refused_with_its_place() {
     for (plan, expected) in [
-        ("", "EOF while parsing a value at line 1 column 0"),
-        ("{\"schema\": \"netstudy/plan/9\"}", "unknown variant `netstudy/plan/9`"),
+        ("", "line 1: EOF while parsing a value at line 1 column 0"),
+        ("{\"schema\": \"netstudy/plan/2\"}", "unknown variant `netstudy/plan/2`"),
         ("{\"scema\": 1}", "unknown field `scema`"),
     ] {
         let output = run(&[], plan);
@@ -275,14 +323,14 @@ fn what_is_no_plan_is_refused_with_its_place() {
 
 #[test]
 fn the_engine_ends_when_nobody_reads_any_more() {
-    let mut plan = plan();
-    for run in &mut plan.runs {
+    let mut runs = planned();
+    for run in &mut runs {
         // Days of work, if it went on.
         set_iterations(run, 100_000_000);
     }
     let mut child = engine(&["--progress-ms", "5"]);
     let mut stdin = child.stdin.take().expect("a pipe");
-    stdin.write_all(serde_json::to_string(&plan).expect("JSON").as_bytes()).expect("it reads");
+    stdin.write_all(text_of(&runs).as_bytes()).expect("it reads");
     drop(stdin);
     let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
     let mut line = String::new();

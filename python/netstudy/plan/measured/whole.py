@@ -9,6 +9,7 @@ from netstudy import wire
 from netstudy.plan.identity import canonical
 from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
 from netstudy.plan.workloads import values_bytes
+from netstudy.plan_lines import plan_bytes
 from netstudy.study import Study, level_text
 from netstudy.study.measured import DeclaredMetric
 from netstudy.study.measured_runs import DIRECTIONS
@@ -23,9 +24,9 @@ _RECORD_BYTES: Final = 1_000
 def planned_study(study: Study, seed: int, runs: tuple[wire.Run, ...]) -> PlannedStudy:
     """The study with these runs."""
     size = sum(_RECORD_BYTES + values_bytes(run) for run in runs)
-    plan_bytes = sum(len(wire.to_json(run)) for run in runs)
+    plan_size = len(plan_bytes(wire.Plan(study.study, seed, runs)))
     # Nothing is run, so there are no packets and no time; only records are written.
-    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0, plan_bytes=plan_bytes)
+    estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0, plan_bytes=plan_size)
     planned = tuple(
         PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
     )

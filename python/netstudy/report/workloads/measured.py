@@ -130,7 +130,8 @@ def _tables(rows: Sequence[CellRow], key: str) -> list[Table]:
     caption = say("Files of the valid runs")
     if len(lines) > _FILES_MAX:
         caption = say(
-            "Files of the valid runs: the first {shown} of {all}; records.jsonl has all of them",
+            "Files of the valid runs: the first {shown} of {all}; `netstudy export --records` has "
+            "all of them",
             shown=count(_FILES_MAX, "files shown"),
             all=count(len(lines), "files"),
         )

@@ -14,6 +14,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import get_args
@@ -25,6 +26,7 @@ from netstudy.errors import NetstudyError, TestbedError
 from netstudy.plan.estimate import estimate_of
 from netstudy.plan.paths import Routes
 from netstudy.plan.workloads import lowering_of
+from netstudy.plan_lines import plan_bytes, read_plan
 from netstudy.testbed.base import Preflight
 from netstudy.testbed.engine import dies_with_parent, find_engine
 from netstudy.testbed.netns.kernel import Kernel, kernel
@@ -107,9 +109,8 @@ def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
     try:
         tried = subprocess.run(
             command,
-            input=wire.to_json(plan),
+            input=plan_bytes(plan),
             capture_output=True,
-            text=True,
             timeout=_TIME_LIMIT_S,
             preexec_fn=dies_with_parent(),
         )
@@ -117,7 +118,8 @@ def ceilings(plan: Plan, switching: Switching) -> list[Ceiling]:
         message = f"the machine could not be tried within {_TIME_LIMIT_S} s"
         raise TestbedError(message) from error
     if tried.returncode != 0:
-        last = (tried.stderr.strip().splitlines() or ["it ended without a word"])[-1]
+        said = tried.stderr.decode("utf-8", "replace").strip()
+        last = (said.splitlines() or ["it ended without a word"])[-1]
         raise TestbedError(f"the machine could not be tried: {last}")
     return _CEILINGS.validate_json(tried.stdout)
 
@@ -127,18 +129,13 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
     everything in flight, so that nothing is lost.
     """
     traffic = traffic_of(run.workload)
-    plain = run.model_copy(
-        update={
-            "network": _roomy(_plain(_at_rate(run.network, rate_bps)), run),
-            "probe": None,
-            "instruments": (),
-        }
-    )
+    roomy = _roomy(_plain(_at_rate(run.network, rate_bps)), run)
+    plain = replace(run, network=roomy, probe=None, instruments=())
     # The study's messages may be so small that hosts are the limit, or too large for a trial.
     each_s, each_bytes = unit(plain)
     share = min(max(each_s, _UNIT_S[0]), _UNIT_S[1]) / each_s if each_s else 1.0
     work = traffic.resized(run.workload, min(share, _UNIT_BYTES_MAX / max(each_bytes, 1)))
-    short = plain.model_copy(update={"workload": work})
+    short = replace(plain, workload=work)
     planned = run.until("measure")
     until: wire.Until
     if isinstance(planned, wire.UntilTime):
@@ -153,14 +150,14 @@ def trial_run(run: wire.Run, rate_bps: int) -> wire.Run:
         wire.Phase(kind="warm-up", until=warm_up),
         wire.Phase(kind="measure", until=until),
     )
-    return short.model_copy(update={"phases": phases})
+    return replace(short, phases=phases)
 
 
 def unit(run: wire.Run) -> tuple[float, int]:
     """Seconds that the links need for one sample of the workload, and the number of bytes in its
     messages, summed over all connections."""
     once = wire.Phase(kind="measure", until=wire.UntilCount(count=1))
-    seconds = estimate_of([run.model_copy(update={"phases": (once,)})]).line_seconds
+    seconds = estimate_of([replace(run, phases=(once,))]).line_seconds
     loads = lowering_of(run.workload).loads(run.workload)
     return seconds, sum(load.times * load.size_bytes for load in loads)
 
@@ -291,7 +288,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {__name__}")
     parser.add_argument("--switching", choices=get_args(Switching), required=True)
     asked = parser.parse_args()
-    plan = Plan.model_validate_json(sys.stdin.buffer.read())
+    plan = read_plan(sys.stdin.buffer)
     try:
         enter()
         found = list(_ceilings(plan, asked.switching, kernel()))

@@ -10,6 +10,7 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from netstudy import wire
+from netstudy.plan_lines import read_plan
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.netns.application_limits import database_engine
 from netstudy.testbed.netns.environment import machine
@@ -38,7 +39,7 @@ def supervise(
     See Setting.silence_s. `machine_sysctls` has the settings of the machine's own namespace, which
     cannot be read inside the sandbox.
     """
-    plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
+    plan = read_plan(sys.stdin.buffer)
     engine, own = find_engine(), cpu_pinning(os.sched_getaffinity(0))
     # This comes before any child is started, since children inherit the priority.
     preferred = prefer_this_process()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from netstudy import wire
 from netstudy.inventory import Inventory
+from netstudy.plan_lines import read_plan
 from netstudy.study.vocabulary import HOSTS
 from netstudy.testbed.engine import engine_version, find_engine
 from netstudy.testbed.real import supervise as real
@@ -21,7 +22,7 @@ async def supervise(inventory: Inventory, file: str, captures: Path | None) -> N
     """Read the plan, log in to its hosts, execute its runs one after the other, write their
     records. `file` is the inventory's, for messages. Raises TestbedError if a host cannot be used,
     or if hosts lack something that the plan needs."""
-    plan = wire.Plan.model_validate_json(sys.stdin.buffer.read())
+    plan = read_plan(sys.stdin.buffer)
     needs = needs_of_runs(plan.runs, inventory)
     async with host_pool(inventory, needs.hosts) as pool:
         await _check(pool, needs, file)

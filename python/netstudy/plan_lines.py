@@ -113,9 +113,13 @@ def plan_schema() -> dict[str, Any]:
 def plan_lines(plan: Plan) -> Iterator[bytes]:
     """The lines of a plan, each with its newline: the head, then the runs, each after the parts
     that it names."""
-    head = PlanHead(study=plan.study, seed=plan.seed, runs=len(plan.runs))
-    yield _line(head)
-    yield from _Writer().lines(plan.runs)
+    return lines_of_runs(plan.study, plan.seed, len(plan.runs), plan.runs)
+
+
+def lines_of_runs(study: str, seed: int, count: int, runs: Iterable[Run]) -> Iterator[bytes]:
+    """The same for a plan whose runs, `count` in number, are made while they are written."""
+    yield _line(PlanHead(study=study, seed=seed, runs=count))
+    yield from _Writer().lines(runs)
 
 
 def plan_bytes(plan: Plan) -> bytes:
@@ -156,7 +160,9 @@ class _Writer:
     """
 
     def __init__(self) -> None:
-        self._names: dict[tuple[int, ...], str] = {}
+        self._names: dict[tuple[int, ...], tuple[str, tuple[Any, ...]]] = {}
+        """The identities of a part's objects -> its name, and the objects, so that no other object
+        gets the same identity."""
         self._written: set[str] = set()
         self._parts: list[bytes] = []
         """Lines of new parts, to be written before the run."""
@@ -169,11 +175,9 @@ class _Writer:
             yield line
 
     def _run(self, run: Run) -> bytes:
-        workload = self._name(
-            (id(run.workload),), lambda: WorkloadPart(name="", workload=run.workload)
-        )
+        workload = self._name((run.workload,), lambda: WorkloadPart(name="", workload=run.workload))
         shared = (run.cases, run.treatment, run.network, run.probe, run.phases, run.instruments)
-        treatment = self._name(tuple(map(id, shared)), lambda: self._treatment(run))
+        treatment = self._name(shared, lambda: self._treatment(run))
         line = RunLine(
             id=run.id,
             of=treatment,
@@ -189,19 +193,19 @@ class _Writer:
             name="",
             cases=run.cases,
             treatment=run.treatment,
-            network=self._name(
-                (id(run.network),), lambda: NetworkPart(name="", network=run.network)
-            ),
+            network=self._name((run.network,), lambda: NetworkPart(name="", network=run.network)),
             probe=run.probe,
             phases=run.phases,
             instruments=run.instruments,
         )
 
-    def _name(self, key: tuple[int, ...], part: Callable[[], Wire]) -> str:
-        """The name of a part; `part` makes it, with an empty name, if it is new."""
+    def _name(self, objects: tuple[Any, ...], part: Callable[[], Wire]) -> str:
+        """The name of the part that consists of these objects; `part` makes it, with an empty name,
+        if it is new."""
+        key = tuple(map(id, objects))
         if key not in self._names:
-            self._names[key] = self._write(part())
-        return self._names[key]
+            self._names[key] = self._write(part()), objects
+        return self._names[key][0]
 
     def _write(self, part: Wire) -> str:
         name = sha256(to_json(part).encode()).hexdigest()[:_DIGITS]

@@ -452,7 +452,7 @@ def test_a_published_row_that_prints_half_of_its_cpus_is_found() -> None:
 def test_rows_that_are_one_run_are_run_once() -> None:
     """The physical disk at 60 users is the row of 16 buffers too."""
     planned = make_plan(load(ROOT / "studies/trade"))
-    shared = [run for run in planned.runs if len(run.cases) > 1]
+    shared = [run for run in planned.plan.runs if len(run.cases) > 1]
     assert {run.cases for run in shared} >= {("disk", "buffers")}
 
 

@@ -10,7 +10,6 @@ import pytest
 
 from netstudy.cli import _limits, _terminal
 from netstudy.plan import make
-from netstudy.plan.planned import Expanded
 from netstudy.store import environment
 from netstudy.testbed.memory import Memory
 from tests.cli.conftest import Netstudy
@@ -43,10 +42,10 @@ replicates: 2
 def unexpanded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No plan is expanded into its runs."""
 
-    def expanded(*_: object) -> Expanded:
+    def expanded(*_: object) -> None:
         raise AssertionError("the plan is expanded")
 
-    monkeypatch.setattr(make._Design, "expanded", expanded)
+    monkeypatch.setattr(make._Design, "_runs", expanded)
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pytest
 from netstudy import wire
 from netstudy.errors import StudyError, TestbedError
 from netstudy.execute import execute, is_final, made_again
-from netstudy.plan_lines import plan_bytes
+from netstudy.plan_lines import plan_bytes, plan_lines
 from netstudy.store import Folder, Invocation, create
 from netstudy.testbed.sim import Sim
 
@@ -27,7 +27,15 @@ pytestmark = pytest.mark.usefixtures("fake_engine")
 
 @pytest.fixture
 def folder(tmp_path: Path, small_plan: wire.Plan) -> Folder:
-    return create(tmp_path, small_plan, INVOCATION, {"study.yaml": b"study: small\n"}, 10_000, NOW)
+    return create(
+        tmp_path,
+        "small",
+        plan_lines(small_plan),
+        INVOCATION,
+        {"study.yaml": b"study: small\n"},
+        10_000,
+        NOW,
+    )
 
 
 def engine_runs(log: Path) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from netstudy.hardware import HardwareLibrary
 from netstudy.plan import make_plan
+from netstudy.plan_lines import plan_lines
 from netstudy.store import Folder, Invocation, create, gather
 from netstudy.study import load, parse_only
 from netstudy.wire import EngineRecord, Run, RunRecord, to_json
@@ -79,7 +80,7 @@ def results(
     kept = invocation.levels_kept(applied)
     plan = make_plan(applied, seed=1, only=kept, traces=invocation.traces).plan
     files = gather(written, applied, plan, HardwareLibrary.default(applied.folder))
-    made = create(folder / "results", plan, invocation, files, 0, NOW)
+    made = create(folder / "results", plan.study, plan_lines(plan), invocation, files, 0, NOW)
     _fill(made, maker, testbed)
     return made
 

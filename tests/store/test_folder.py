@@ -14,6 +14,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError
+from netstudy.plan_lines import plan_lines
 from netstudy.store import Folder, Invocation, create
 from netstudy.store.files import sha256
 from tests.store.small import FILES
@@ -27,7 +28,7 @@ ENGINE_LINE = wire.to_json(wire.EngineRecord(version="1.0", testbed="sim")).enco
 
 @pytest.fixture
 def folder(tmp_path: Path, small_plan: wire.Plan) -> Folder:
-    return create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+    return create(tmp_path, "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW)
 
 
 def run_line(run: wire.Run, **changes: object) -> bytes:
@@ -107,8 +108,8 @@ def test_a_folder_of_which_a_run_is_set_aside_is_done_no_more(folder: Folder) ->
 def test_folders_of_the_same_second_do_not_meet(
     folder: Folder, tmp_path: Path, small_plan: wire.Plan
 ) -> None:
-    second = create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
-    third = create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+    second = create(tmp_path, "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW)
+    third = create(tmp_path, "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW)
     assert [second.path.name, third.path.name] == ["20261121T203000Z-2", "20261121T203000Z-3"]
     assert (tmp_path / "small" / "latest").resolve() == third.path.resolve()
     assert folder.path.is_dir()
@@ -320,7 +321,15 @@ def test_results_that_would_not_fit_are_refused_and_nothing_is_left(
     tmp_path: Path, small_plan: wire.Plan
 ) -> None:
     with pytest.raises(StudyError, match="not enough space"):
-        create(tmp_path / "new" / "results", small_plan, INVOCATION, FILES, 10**15, NOW)
+        create(
+            tmp_path / "new" / "results",
+            "small",
+            plan_lines(small_plan),
+            INVOCATION,
+            FILES,
+            10**15,
+            NOW,
+        )
     assert list(tmp_path.iterdir()) == []
 
 
@@ -332,7 +341,9 @@ def test_a_file_where_a_folder_must_be_is_named_and_left(
     file.parent.mkdir(exist_ok=True)
     file.write_text("mine")
     with pytest.raises(StudyError, match=f"{in_the_way}.*: a file stands where a folder must be"):
-        create(tmp_path / "results", small_plan, INVOCATION, FILES, 10_000, NOW)
+        create(
+            tmp_path / "results", "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW
+        )
     assert file.read_text() == "mine"
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [file]
 
@@ -343,5 +354,5 @@ def test_something_else_named_latest_stops_the_run_and_is_left(
     mine = tmp_path / "small" / "latest"
     mine.mkdir(parents=True)
     with pytest.raises(StudyError, match="latest"):
-        create(tmp_path, small_plan, INVOCATION, FILES, 10_000, NOW)
+        create(tmp_path, "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW)
     assert list((tmp_path / "small").iterdir()) == [mine]

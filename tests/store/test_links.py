@@ -13,6 +13,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError
+from netstudy.plan_lines import plan_lines
 from netstudy.store import Folder, Invocation, Results, create, is_locked, locked, write_atomic
 from netstudy.store.folder import OWN_NAMES
 from tests.store.small import FILES
@@ -24,7 +25,9 @@ MINE = "what the user has elsewhere"
 
 @pytest.fixture
 def folder(tmp_path: Path, small_plan: wire.Plan) -> Folder:
-    return create(tmp_path / "results", small_plan, INVOCATION, FILES, 10_000, NOW)
+    return create(
+        tmp_path / "results", "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW
+    )
 
 
 @pytest.fixture
@@ -164,7 +167,7 @@ class TestLinksThatGoOnWorking:
         else:
             root.mkdir()
             (root / "small").symlink_to(disk)
-        made = create(root, small_plan, INVOCATION, FILES, 10_000, NOW)
+        made = create(root, "small", plan_lines(small_plan), INVOCATION, FILES, 10_000, NOW)
         with made.writing():
             made.begin_session(NOW)
         assert Results(root).resolve("small", done=False).environment()["started_utc"]

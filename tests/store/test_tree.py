@@ -10,6 +10,7 @@ import pytest
 
 from netstudy import wire
 from netstudy.errors import StudyError
+from netstudy.plan_lines import plan_lines
 from netstudy.store import Folder, Invocation, Results, create
 from tests.store.small import FILES
 from tests.study.conftest import SMALL
@@ -19,7 +20,7 @@ INVOCATION = Invocation(study="small", testbed="sim", seed=7)
 
 def made(root: Path, plan: wire.Plan, minute: int, *, done: bool) -> Folder:
     now = datetime(2026, 11, 21, 20, minute, tzinfo=UTC)
-    folder = create(root, plan, INVOCATION, FILES, 10_000, now)
+    folder = create(root, plan.study, plan_lines(plan), INVOCATION, FILES, 10_000, now)
     if done:
         folder.seal(now)
     return folder
@@ -110,7 +111,9 @@ def test_a_study_is_found_by_the_folder_that_it_was_run_from(
     for name, study in invocations.items():
         place = tmp_path / name if name == "here" else tmp_path
         invocation = INVOCATION.model_copy(update={"study": study})
-        folder = create(place / "results", small_plan, invocation, FILES, 10_000, now)
+        folder = create(
+            place / "results", "small", plan_lines(small_plan), invocation, FILES, 10_000, now
+        )
         folder.seal(now)
         assert Results(place / "results").resolve(name, done=True).path == folder.path
     with pytest.raises(StudyError, match="no results of 'other'"):

@@ -218,7 +218,7 @@ def test_replicates_multiply_an_estimate_and_are_not_made_for_it(small: Small) -
     text = star("transfer: {size: 1 MB}")
     one = make_plan(small(text=text))
     many = make_plan(small(text=text + "replicates: 100\n"))
-    assert "_expanded" not in many.__dict__
+    assert "_first" not in many.__dict__
     assert many.estimate.runs == 100 * one.estimate.runs
     assert many.estimate.record_bytes == 100 * (one.estimate.record_bytes or 0)
     assert many.estimate.nodes == 100 * one.estimate.nodes == 300

@@ -26,6 +26,7 @@ from netstudy.plan import (
     stated,
     unsupported,
 )
+from netstudy.plan.identity import canonical
 from netstudy.plan.loops import CaseTreatment
 from netstudy.plan_lines import plan_bytes
 from netstudy.store.invocation import InventoryCopy
@@ -76,24 +77,30 @@ def test_the_seed_of_the_study_is_used_where_none_is_given(small: Small) -> None
 def test_identities_are_hashes_that_anyone_can_compute() -> None:
     treatment: wire.Treatment = {"switch": "a", "servers": 2}
     text = '{"servers":2,"switch":"a"}'
-    assert run_id(treatment, 3) == hashlib.sha256(f"run\n{text}\n3".encode()).hexdigest()[:12]
     assert (
-        run_seed(treatment, 3, 7) == hashlib.sha256(f"seed\n7\n{text}\n3".encode()).hexdigest()[:16]
+        run_id(canonical(treatment), 3)
+        == hashlib.sha256(f"run\n{text}\n3".encode()).hexdigest()[:12]
+    )
+    assert (
+        run_seed(canonical(treatment), 3, 7)
+        == hashlib.sha256(f"seed\n7\n{text}\n3".encode()).hexdigest()[:16]
     )
 
 
 def identities(planned: PlannedStudy) -> dict[str, str]:
-    return {run.id: run.seed for run in planned.runs}
+    return {run.id: run.seed for run in planned.plan.runs}
 
 
 def test_leaving_runs_out_shifts_nothing(small: Small) -> None:
     study = small(("study: small", "study: small\nreplicates: 3"))
     whole = make_plan(study, seed=7)
     part = make_plan(study, seed=7, only=parse_only(["servers=2,3"], study))
-    kept = {run.id for run in part.runs}
+    kept = {run.id for run in part.plan.runs}
     assert identities(part).items() <= identities(whole).items()
-    assert [run.id for run in part.runs] == [run.id for run in whole.runs if run.id in kept]
-    assert len(part.runs) == 12
+    assert [run.id for run in part.plan.runs] == [
+        run.id for run in whole.plan.runs if run.id in kept
+    ]
+    assert len(part.plan.runs) == 12
 
 
 def test_changing_a_value_shifts_no_identity(small: Small) -> None:
@@ -103,17 +110,17 @@ def test_changing_a_value_shifts_no_identity(small: Small) -> None:
 
 
 def test_levels_of_different_kinds_are_different_treatments() -> None:
-    assert run_id({"x": 1}, 1) != run_id({"x": "1"}, 1)
-    assert run_id({"x": 1}, 1) != run_id({"x": True}, 1)
+    assert run_id(canonical({"x": 1}), 1) != run_id(canonical({"x": "1"}), 1)
+    assert run_id(canonical({"x": 1}), 1) != run_id(canonical({"x": True}), 1)
 
 
 def test_the_order_of_factors_does_not_matter_to_an_identity() -> None:
-    assert run_id({"a": 1, "b": 2}, 1) == run_id({"b": 2, "a": 1}, 1)
+    assert run_id(canonical({"a": 1, "b": 2}), 1) == run_id(canonical({"b": 2, "a": 1}), 1)
 
 
 def test_runs_come_in_blocks_of_one_replicate_each_in_its_own_order(small: Small) -> None:
     study = small(("study: small", "study: small\nreplicates: 3"))
-    runs = make_plan(study, seed=7).runs
+    runs = make_plan(study, seed=7).plan.runs
     assert [run.replicate for run in runs] == [1] * 6 + [2] * 6 + [3] * 6
     orders = [
         [json.dumps(run.treatment) for run in runs[start : start + 6]] for start in (0, 6, 12)
@@ -131,7 +138,7 @@ def test_cells_keep_the_order_of_the_study(small: Small) -> None:
         for servers in (1, 2, 3)
     ]
     for cell in planned.cells:
-        assert cell.run_ids == tuple(run_id(cell.treatment, n) for n in (1, 2))
+        assert cell.run_ids == tuple(run_id(canonical(cell.treatment), n) for n in (1, 2))
     assert {one for cell in planned.cells for one in cell.run_ids} == set(identities(planned))
 
 
@@ -142,7 +149,7 @@ def test_a_choice_that_leaves_nothing_is_refused(small: Small) -> None:
 
 def test_cases_share_the_run_where_their_treatments_coincide() -> None:
     planned = make_plan(load(ROOT / "studies/trade"))
-    shared = [run for run in planned.runs if len(run.cases) > 1]
+    shared = [run for run in planned.plan.runs if len(run.cases) > 1]
     assert planned.most.runs == 3 * len({cell.run_ids for cell in planned.cells})
     common: dict[str, wire.Level] = {
         "release": "6.1.0.11",
@@ -162,7 +169,7 @@ def test_cases_share_the_run_where_their_treatments_coincide() -> None:
         ("buffers", {"buffers": 16}),
     ]
     # The database has other processors where the application server's are studied.
-    other = run_id(common | {"buffers": 128}, replicate=1)
+    other = run_id(canonical(common | {"buffers": 128}), replicate=1)
     assert [cell.case for cell in planned.cells if other in cell.run_ids] == ["buffers"]
 
 

@@ -41,7 +41,7 @@ pub enum PlanLine {
         /// Name of the part.
         name: String,
         /// The part.
-        workload: Workload,
+        workload: Box<Workload>,
     },
     /// What the runs of a treatment share.
     Treatment(TreatmentPart),

@@ -117,7 +117,7 @@ impl Reader {
                 self.networks.insert(name, Ok(Arc::new(network)));
             }
             Ok(PlanLine::Workload { name, workload }) => {
-                self.workloads.insert(name, Ok(Arc::new(workload)));
+                self.workloads.insert(name, Ok(Arc::from(workload)));
             }
             Ok(PlanLine::Treatment(part)) => {
                 self.treatments.insert(part.name.clone(), Ok(Arc::new(part)));
@@ -162,7 +162,7 @@ impl Reader {
                 self.runs.places.push(place);
             }
             Err((treatment, why)) => {
-                let record = failed(&line, treatment, &why).map_err(|error| error.to_string())?;
+                let record = failed(&line, &treatment, &why).map_err(|error| error.to_string())?;
                 self.runs.failed.push((place, record));
             }
         }
@@ -223,7 +223,7 @@ fn unsound<T: DeserializeOwned>(value: &Value, field: &str) -> Result<String, St
     Ok(format!("the simulator cannot compute with {why}"))
 }
 
-fn failed(line: &RunLine, treatment: Value, why: &str) -> serde_json::Result<RunRecord> {
+fn failed(line: &RunLine, treatment: &Value, why: &str) -> serde_json::Result<RunRecord> {
     serde_json::from_value(json!({
         "run": line.id,
         "treatment": treatment,

@@ -76,7 +76,7 @@ def _carry_out(
     refuse_unsupported(prepared.unsupported())
     check_cost(most(prepared.planned, testbed, manner.threads), max_time, manner.results)
     say_programs(programs_of(prepared), prepared.invocation.testbed)
-    machine = preflight(testbed, prepared.planned.whole_plan, prepared.invocation, manner)
+    machine = preflight(testbed, prepared.planned.plan_of_one_each, prepared.invocation, manner)
     testbed.check()
     made = new_folder(prepared, manner.results)
     with interruptible(), made.writing():

@@ -47,11 +47,9 @@ def command(
 
 def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
     """Print a plan: for people or, with `json`, in the engine's format."""
-    from netstudy.plan_lines import plan_lines
-
     _refuse_missing_controls(prepared)
     if json:
-        show_lines(plan_lines(prepared.planned.plan))
+        show_lines(prepared.planned.lines())
     else:
         _print_summary(prepared, threads)
 
@@ -187,7 +185,7 @@ def _growing(prepared: Prepared) -> Iterator[tuple[str, str]]:
 
 
 def _replicates(prepared: Prepared) -> str:
-    counts = [len(cell.run_ids) for cell in prepared.planned.cells]
+    counts = [cell.runs for cell in prepared.planned.cells]
     low, high = min(counts), max(counts)
     times = f"{high}" if low == high else f"{low} to {high}"
     each = f"{times} replicate" if high == 1 else f"{times} replicates"

@@ -193,7 +193,7 @@ def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
     prepared = _affordable(asked, manner, max_time)
     planned, testbed = prepared.planned, invoked(prepared.invocation)
     say_programs(programs_of(prepared), prepared.invocation.testbed)
-    machine = preflight(testbed, planned.whole_plan, prepared.invocation, manner)
+    machine = preflight(testbed, planned.plan_of_one_each, prepared.invocation, manner)
     testbed.check()
     for warning in foreseen_warnings(prepared) if not manner.is_quiet else ():
         say(f"warning: {warning}")
@@ -248,10 +248,11 @@ def new_folder(prepared: Prepared, results: Path) -> Folder:
     from netstudy.store.environment import utc_now
 
     written, planned = prepared.written, prepared.planned
-    whole, library = planned.whole_plan, HardwareLibrary.default(written.folder)
-    files = gather(written, prepared.study, whole, library)
+    one_each, library = planned.plan_of_one_each, HardwareLibrary.default(written.folder)
+    files = gather(written, prepared.study, one_each, library)
     needed = disk_bytes(planned.most)
-    return create(results, planned.plan, prepared.invocation, files, needed, utc_now())
+    study, lines = prepared.study.study, planned.lines()
+    return create(results, study, lines, prepared.invocation, files, needed, utc_now())
 
 
 def preflight(

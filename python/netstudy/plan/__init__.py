@@ -21,7 +21,7 @@ from netstudy.plan.make import make_plan, make_round
 from netstudy.plan.measured.files import measured_plan
 from netstudy.plan.measured.tables import not_published, published_plan
 from netstudy.plan.network import described_tcp, whole_tcp
-from netstudy.plan.planned import Cell, Estimate, PlannedRun, PlannedStudy
+from netstudy.plan.planned import Cell, Estimate, PlannedStudy
 from netstudy.plan.programs import programs_of_runs
 from netstudy.plan.support import stated, unsupported
 from netstudy.study import parse_only
@@ -30,7 +30,6 @@ __all__ = [
     "Cell",
     "Estimate",
     "OuterLoop",
-    "PlannedRun",
     "PlannedStudy",
     "described_tcp",
     "is_per_hop",

@@ -8,14 +8,15 @@ from hashlib import sha256
 from netstudy.wire import Treatment
 
 
-def run_id(treatment: Treatment, replicate: int) -> str:
-    """12 hexadecimal digits, unique among the runs of the study."""
-    return digest("run", canonical(treatment), replicate)[:12]
+def run_id(treatment: str, replicate: int) -> str:
+    """12 hexadecimal digits, unique among the runs of the study. `treatment` is canonical text."""
+    return digest("run", treatment, replicate)[:12]
 
 
-def run_seed(treatment: Treatment, replicate: int, seed: int) -> str:
-    """16 hexadecimal digits: the seed of all random streams of the run."""
-    return digest("seed", seed, canonical(treatment), replicate)[:16]
+def run_seed(treatment: str, replicate: int, seed: int) -> str:
+    """16 hexadecimal digits: the seed of all random streams of the run. `treatment` is canonical
+    text."""
+    return digest("seed", seed, treatment, replicate)[:16]
 
 
 def canonical(treatment: Treatment) -> str:

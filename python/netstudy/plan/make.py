@@ -3,9 +3,10 @@ wire."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 from itertools import chain
 
 from netstudy import wire
@@ -15,7 +16,7 @@ from netstudy.plan.estimate import Repeated, total_of
 from netstudy.plan.identity import canonical, digest, run_id, run_seed
 from netstudy.plan.loops import CaseTreatment, case_treatments, first_round, outer_loops
 from netstudy.plan.lower import Lowered, Resolver
-from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
+from netstudy.plan.planned import Cell, Estimate, PlannedStudy, Runs
 from netstudy.plan.support import is_lowered, not_on_the_wire
 from netstudy.plan.unused import check_all_are_used
 from netstudy.study import Study
@@ -77,7 +78,9 @@ def make_plan(
         most=design.estimate(treatments),
         loops=loops,
         one_of_each=design.one_of_each(),
-        expand=lambda: design.expanded(first),
+        first=(made_first := design.runs(first)),
+        whole=made_first if first is treatments else design.runs(treatments),
+        runs_of_first=study.replicates * len(first),
     )
 
 
@@ -121,42 +124,39 @@ class _Design:
         )
 
     def one_of_each(self) -> tuple[wire.Run, ...] | None:
-        """The first replicate of each treatment."""
-        return self._wired(_replicate(self.treatments.values(), 1, self.seed))
-
-    def expanded(self, first: _Treatments) -> Expanded:
-        """Expands the plan into the runs of the first round, and of all rounds."""
-        whole = _in_blocks(self._runs(self.treatments), self.seed)
-        possible = self._wired(whole, self.on_planning)
-        if first is self.treatments:
-            return Expanded(tuple(whole), possible, possible)
-        runs = _in_blocks(self._runs(first), self.seed)
-        wired = None if possible is None else _with_cases(possible, runs)
-        return Expanded(tuple(runs), wired, possible)
-
-    def _runs(self, treatments: _Treatments) -> list[PlannedRun]:
-        return _runs(treatments, self.study.replicates, self.seed)
-
-    def _wired(
-        self, runs: Sequence[PlannedRun], on_planning: OnPlanning = _silent
-    ) -> tuple[wire.Run, ...] | None:
+        """The first replicate of each treatment, in the study's order."""
         if self.lowered is None:
             return None
-        found: list[wire.Run] = []
-        for run in runs:
-            on_planning("runs", len(found), len(runs))
-            found.append(
-                self.lowered[canonical(run.treatment)].run(
-                    id=run.id,
-                    cases=run.cases,
-                    treatment=run.treatment,
-                    replicate=run.replicate,
-                    seed=run.seed,
-                    plan_seed=self.seed,
-                    trace=self.traces and run.replicate == 1,
-                )
-            )
-        return tuple(found)
+        return tuple(self._run(text, one, 1) for text, one in self.treatments.items())
+
+    def runs(self, treatments: _Treatments) -> Runs | None:
+        """Makes the runs in one block for each replicate; each block has its treatments in a random
+        order."""
+        return None if self.lowered is None else partial(self._runs, treatments)
+
+    def _runs(self, treatments: _Treatments) -> Iterator[wire.Run]:
+        count = 0
+        for replicate in range(1, self.study.replicates + 1):
+            block = [self._run(text, one, replicate) for text, one in treatments.items()]
+            for run in sorted(block, key=self._place):
+                self.on_planning("runs", count, self.study.replicates * len(treatments))
+                count += 1
+                yield run
+
+    def _place(self, run: wire.Run) -> str:
+        return digest("order", self.seed, run.id)
+
+    def _run(self, text: str, one: _Shared, replicate: int) -> wire.Run:
+        assert self.lowered is not None, "the callers have looked"
+        return self.lowered[text].run(
+            id=run_id(text, replicate),
+            cases=one.cases,
+            treatment=one.treatment,
+            replicate=replicate,
+            seed=run_seed(text, replicate, self.seed),
+            plan_seed=self.seed,
+            trace=self.traces and replicate == 1,
+        )
 
 
 def _lowered(
@@ -178,22 +178,25 @@ def make_round(planned: PlannedStudy, wanted: Iterable[CaseTreatment]) -> wire.P
 
     It may contain a run of an earlier round again, with the cases that need the run in this round.
     """
-    study, seed = planned.study, planned.seed
-    runs = _in_blocks(_runs(_shared(wanted), study.replicates, seed), seed)
-    chosen = _with_cases(planned.whole_plan.runs, runs)
-    return wire.Plan(study.study, seed, chosen)
-
-
-def _with_cases(possible: Iterable[wire.Run], runs: Iterable[PlannedRun]) -> tuple[wire.Run, ...]:
-    """The runs, each with the cases that need it in this round."""
-    by_id = {run.id: run for run in possible}
-    return tuple(replace(by_id[run.id], cases=run.cases) for run in runs)
+    cases = {text: one.cases for text, one in _shared(wanted).items()}
+    runs = planned.whole_plan.runs
+    texts = {id(run.treatment): canonical(run.treatment) for run in runs}
+    chosen = (
+        replace(run, cases=cases[text])
+        for run in runs
+        if (text := texts[id(run.treatment)]) in cases
+    )
+    return wire.Plan(planned.study.study, planned.seed, tuple(chosen))
 
 
 def _numbered(found: Iterable[CaseTreatment], study: Study) -> Iterable[Cell]:
-    replicates = range(1, study.replicates + 1)
     for case, treatment, whole in found:
-        yield Cell(case, treatment, tuple(run_id(whole, replicate) for replicate in replicates))
+        find_ids = partial(_ids, canonical(whole), study.replicates)
+        yield Cell(case, treatment, study.replicates, find_ids)
+
+
+def _ids(treatment: str, replicates: int) -> tuple[str, ...]:
+    return tuple(run_id(treatment, replicate) for replicate in range(1, replicates + 1))
 
 
 def _shared(found: Iterable[CaseTreatment]) -> dict[str, _Shared]:
@@ -207,27 +210,3 @@ def _shared(found: Iterable[CaseTreatment]) -> dict[str, _Shared]:
     return {
         text: _Shared(whole, tuple(cases_by_text[text])) for text, whole in whole_by_text.items()
     }
-
-
-def _runs(treatments: _Treatments, replicates: int, seed: int) -> list[PlannedRun]:
-    """One run for each treatment and replicate, shared by the cases with that treatment."""
-    numbers = range(1, replicates + 1)
-    return [run for number in numbers for run in _replicate(treatments.values(), number, seed)]
-
-
-def _replicate(treatments: Iterable[_Shared], number: int, seed: int) -> list[PlannedRun]:
-    return [
-        PlannedRun(
-            id=run_id(one.treatment, number),
-            cases=one.cases,
-            treatment=one.treatment,
-            replicate=number,
-            seed=run_seed(one.treatment, number, seed),
-        )
-        for one in treatments
-    ]
-
-
-def _in_blocks(runs: list[PlannedRun], seed: int) -> list[PlannedRun]:
-    """The runs in one block for each replicate; each block has its treatments in a random order."""
-    return sorted(runs, key=lambda run: (run.replicate, digest("order", seed, run.id)))

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeVar
 
 from netstudy import wire
 from netstudy.errors import StudyError
 from netstudy.plan.loops import OuterLoop
 from netstudy.plan.support import not_on_the_wire
+from netstudy.plan_lines import lines_of_runs
 from netstudy.study import Study
 from netstudy.wire import Treatment
+
+SupportedT = TypeVar("SupportedT")
 
 
 @dataclass(frozen=True)
@@ -21,20 +25,16 @@ class Cell:
     case: str
     treatment: Treatment
     """Levels of the case's factors, in the order of the study."""
-    run_ids: tuple[str, ...]
-    """The cell's runs, one for each replicate. Another case with the same treatment shares them."""
+    runs: int
+    """Number of the cell's runs."""
+    find_ids: Callable[[], tuple[str, ...]] = field(repr=False)
+    """Computes the ids of its runs: a plan may have a million."""
 
-
-@dataclass(frozen=True, slots=True)
-class PlannedRun:
-    """A run, that is, one treatment and one replicate, before it is converted to the wire."""
-
-    id: str
-    cases: tuple[str, ...]
-    treatment: Treatment
-    """Every level that identifies the run, including levels that a case holds fixed."""
-    replicate: int
-    seed: str
+    @property
+    def run_ids(self) -> tuple[str, ...]:
+        """The cell's runs, one for each replicate. Another case with the same treatment shares
+        them."""
+        return self.find_ids()
 
 
 @dataclass(frozen=True)
@@ -93,14 +93,8 @@ class Estimate:
         return cls(runs, 0, 0, 0, 0, 0.0, 0.0)
 
 
-@dataclass(frozen=True)
-class Expanded:
-    """All runs of a plan. They are made late: a plan may have a million, and each takes time to
-    make."""
-
-    runs: tuple[PlannedRun, ...]
-    wired: tuple[wire.Run, ...] | None
-    possible: tuple[wire.Run, ...] | None
+Runs = Callable[[], Iterator[wire.Run]]
+"""Makes runs, one after the other, in their order."""
 
 
 @dataclass(frozen=True)
@@ -120,51 +114,63 @@ class PlannedStudy:
     """The outer loops, whose further rounds depend on the records; empty if no factor grows."""
     one_of_each: tuple[wire.Run, ...] | None = field(repr=False)
     """The first replicate of each treatment that may be run: enough to describe a plan."""
-    expand: Callable[[], Expanded] = field(repr=False)
-    """Makes the runs on first use, so that a plan that is refused by its estimates is never
-    expanded."""
+    first: Runs | None = field(repr=False)
+    """The runs of the first round, all runs if no factor grows; None if this version does not
+    support the study."""
+    whole: Runs | None = field(repr=False)
+    """Every run that may be made in any round; None as `first`."""
+    runs_of_first: int = field(repr=False)
+    """Number of runs of the first round."""
 
     @cached_property
-    def _expanded(self) -> Expanded:
-        return self.expand()
+    def _first(self) -> tuple[wire.Run, ...]:
+        return tuple(self._made(self.first))
 
-    @property
-    def runs(self) -> tuple[PlannedRun, ...]:
-        """Runs of the first round, in order; all runs if no factor grows."""
-        return self._expanded.runs
-
-    @property
-    def wired(self) -> tuple[wire.Run, ...] | None:
-        """The runs of the first round on the wire; None if this version does not support them."""
-        return self._expanded.wired
+    @cached_property
+    def _whole(self) -> tuple[wire.Run, ...]:
+        return self._first if self.whole is self.first else tuple(self._made(self.whole))
 
     @property
     def possible(self) -> tuple[wire.Run, ...] | None:
-        """Every run that may be made in any round; None if `wired` is None."""
-        return self._expanded.possible
+        """Every run that may be made in any round; None if this version does not support the
+        study."""
+        return None if self.whole is None else self._whole
 
     @property
     def plan(self) -> wire.Plan:
         """The engine's input. Raises StudyError if this version does not support the study."""
-        return self._plan_of(self.wired)
+        return self._plan_of(self._first)
 
     @property
     def whole_plan(self) -> wire.Plan:
         """Every run that may be made in any round. Raises StudyError as `plan` does."""
-        return self._plan_of(self.possible)
+        return self._plan_of(self._whole)
 
     @property
     def plan_of_one_each(self) -> wire.Plan:
-        """The first replicate of each treatment. Raises StudyError as `plan` does."""
-        return self._plan_of(self.one_of_each)
+        """The first replicate of each treatment: all that a testbed needs to say whether it can
+        carry out the plan. Raises StudyError as `plan` does."""
+        return self._plan_of(self._supported(self.one_of_each))
+
+    def lines(self) -> Iterator[bytes]:
+        """The lines of `plan`; the runs are not kept in memory. Raises StudyError as `plan`
+        does."""
+        runs = self._made(self.first)
+        return lines_of_runs(self.study.study, self.seed, self.runs_of_first, runs)
 
     @property
     def rounds_at_most(self) -> int:
         """Upper bound for the number of rounds: each round tries one level of each loop."""
         return max((len(loop.steps) for loop in self.loops), default=1)
 
-    def _plan_of(self, runs: tuple[wire.Run, ...] | None) -> wire.Plan:
-        if runs is None:
+    def _made(self, runs: Runs | None) -> Iterator[wire.Run]:
+        return self._supported(runs)()
+
+    def _supported(self, part: SupportedT | None) -> SupportedT:
+        if part is None:
             reasons = "; ".join(not_on_the_wire(self.study))
             raise StudyError(f"this version does not support {self.study.study}: {reasons}")
+        return part
+
+    def _plan_of(self, runs: tuple[wire.Run, ...]) -> wire.Plan:
         return wire.Plan(self.study.study, self.seed, runs)

@@ -13,13 +13,11 @@ from pathlib import Path
 
 from netstudy.errors import StudyError
 from netstudy.plan.planned import Estimate
-from netstudy.plan_lines import plan_lines
 from netstudy.store.files import TEMPORARY_SUFFIX, replace_link, storage, sync_folder, write_atomic
 from netstudy.store.folder import INVOCATION, PLAN, Folder
 from netstudy.store.invocation import Invocation
 from netstudy.store.lock import locked
 from netstudy.units import rough_size
-from netstudy.wire import Plan
 
 LATEST = "latest"
 
@@ -47,19 +45,21 @@ def check_space(folder: Path, needed: int) -> None:
 
 def create(
     results: Path,
-    plan: Plan,
+    study: str,
+    plan: Iterable[bytes],
     invocation: Invocation,
     files: Mapping[str, bytes],
     needed_bytes: int,
     now: datetime,
 ) -> Folder:
-    """Make `results/<study>/<UTC time>/` for the plan and point `latest` to it.
+    """Make `results/<study>/<UTC time>/` for the plan, whose lines are given (`plan_lines`), and
+    point `latest` to it.
 
     `files` maps paths inside the folder to the contents of the study's files (`gather`);
     `needed_bytes` is the most space that all results take (`disk_bytes`). Raises StudyError when
     the folder cannot be made or the results would not fit; in this case, nothing is left behind.
     """
-    parent = results / plan.study
+    parent = results / study
     with storage(parent), _parents(parent), _aside(parent) as aside:
         check_space(parent, needed_bytes)
         _fill(aside, plan, invocation, files)
@@ -99,11 +99,13 @@ def _aside(parent: Path) -> Iterator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def _fill(aside: Path, plan: Plan, invocation: Invocation, files: Mapping[str, bytes]) -> None:
+def _fill(
+    aside: Path, plan: Iterable[bytes], invocation: Invocation, files: Mapping[str, bytes]
+) -> None:
     told = invocation.model_dump_json(indent=1).encode() + b"\n"
     inputs: list[tuple[str, bytes | Iterable[bytes]]] = [
         *files.items(),
-        (PLAN, plan_lines(plan)),
+        (PLAN, plan),
         (INVOCATION, told),
     ]
     for name, content in inputs:

@@ -64,7 +64,7 @@ fn lines_of(run: &Run) -> [PlanLine; 4] {
     let (name, run) = (run.id.clone(), run.clone());
     [
         PlanLine::Network { name: name.clone(), network: run.network },
-        PlanLine::Workload { name: name.clone(), workload: run.workload },
+        PlanLine::Workload { name: name.clone(), workload: Box::new(run.workload) },
         PlanLine::Treatment(TreatmentPart {
             name: name.clone(),
             cases: run.cases,

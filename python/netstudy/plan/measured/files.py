@@ -76,7 +76,7 @@ def _runs_of_files(
             cases=(MAIN_CASE,),
             treatment=treatment,
             replicate=counted[key],
-            seed=run_seed(treatment, counted[key], seed),
+            seed=run_seed(key[0], counted[key], seed),
             network=UNKNOWN_NETWORK,
             workload=_workload(study, found),
             phases=tuple(_phases(found)),

@@ -99,7 +99,7 @@ def _runs(
             cases=tuple(cases),
             treatment=wholes[text],
             replicate=repetition,
-            seed=run_seed(wholes[text], repetition, seed),
+            seed=run_seed(canonical(wholes[text]), repetition, seed),
             network=UNKNOWN_NETWORK,
             workload=works[key],
             phases=(),

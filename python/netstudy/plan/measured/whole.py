@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from netstudy import wire
 from netstudy.plan.identity import canonical
-from netstudy.plan.planned import Cell, Estimate, Expanded, PlannedRun, PlannedStudy
+from netstudy.plan.planned import Cell, Estimate, PlannedStudy
 from netstudy.plan.workloads import values_bytes
 from netstudy.plan_lines import plan_bytes
 from netstudy.study import Study, level_text
@@ -27,9 +28,10 @@ def planned_study(study: Study, seed: int, runs: tuple[wire.Run, ...]) -> Planne
     plan_size = len(plan_bytes(wire.Plan(study.study, seed, runs)))
     # Nothing is run, so there are no packets and no time; only records are written.
     estimate = Estimate(len(runs), 0, 0, 0, size, 0.0, 0.0, plan_bytes=plan_size)
-    planned = tuple(
-        PlannedRun(run.id, run.cases, run.treatment, run.replicate, run.seed) for run in runs
-    )
+
+    def made() -> Iterator[wire.Run]:
+        return iter(runs)
+
     return PlannedStudy(
         study=study,
         seed=seed,
@@ -38,7 +40,9 @@ def planned_study(study: Study, seed: int, runs: tuple[wire.Run, ...]) -> Planne
         most=estimate,
         loops=(),
         one_of_each=runs,
-        expand=lambda: Expanded(planned, runs, runs),
+        first=made,
+        whole=made,
+        runs_of_first=len(runs),
     )
 
 
@@ -85,4 +89,4 @@ def _cells(study: Study, runs: Sequence[wire.Run]) -> Iterator[Cell]:
                 ids.setdefault(canonical(own), []).append(run.id)
                 levels[canonical(own)] = own
         for text, found in ids.items():
-            yield Cell(case.name, levels[text], tuple(found))
+            yield Cell(case.name, levels[text], len(found), partial(tuple, found))

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +21,8 @@ KILLED = Path(__file__).with_name("killed.py")
 SAYS_WHEN = {"environment.json", "report.html", "report.md", "DONE"}
 """Files that say when they were made; no other may depend on an interruption."""
 
+WRITES = 36
+"""Writes of a run, at least."""
 INSTANTS = {
     "before the first record is written": ("/records/:1:before", 0),
     "while the first record is written": ("/records/:1:half", 0),
@@ -146,3 +151,30 @@ def test_a_run_is_killed_twice_and_still_completed(
     assert netstudy("run", folder.path, "--resume").code == 0
     assert content(folder.path) == content(uninterrupted)
     assert len(folder.environment()["resumed"]) == 2
+
+
+@pytest.mark.slow
+def test_a_study_is_killed_at_200_random_instants_and_loses_nothing_but_the_run_in_progress(
+    study: Path, uninterrupted: Path, netstudy: Netstudy
+) -> None:
+    """Writes of the plan, of records, of the report and of the seal. The seed is printed."""
+    seed = random.SystemRandom().randrange(10**6)
+    chance = random.Random(seed)
+    killed = 0
+    while killed < 200:
+        shutil.rmtree("results", ignore_errors=True)
+        instant = (
+            f"/results/:{chance.randint(1, WRITES)}:{chance.choice(['before', 'half', 'after'])}"
+        )
+        said = f"seed {seed}, kill {killed}, killed at {instant}"
+        kill_run(study, instant)
+        killed += 1
+        folders = Results(Path("results")).folders()
+        there = len(folders[0].records()) if folders else 0
+        outcome = netstudy("run", *([folders[0].path, "--resume"] if folders else [study.name]))
+        assert outcome.code == 0, (said, outcome.err)
+        (folder,) = Results(Path("results")).folders()
+        assert content(folder.path) == content(uninterrupted), said
+        assert folder.changed_since_sealed() == [], said
+        done = re.search(r"(\d+) (?:runs|run) to do", outcome.err)
+        assert (SMALL_RUNS - int(done[1]) if done else SMALL_RUNS) == there, said

@@ -181,7 +181,7 @@ class Folder:
     def records(self, runs: Iterable[Run] | None = None) -> list[RunRecord]:
         """The records of these runs, or of all runs, in the plan's order; missing records are left
         out. They do not contain the time series, which `series` reads for one run at a time: the
-        series of 100 runs of seven minutes take more than a gigabyte of memory (decision 0006).
+        series of 100 runs of seven minutes take more than a gigabyte of memory (decision 0030).
         """
         chosen = self.plan().runs if runs is None else runs
         return [record for _, record in self.each_record(chosen)]

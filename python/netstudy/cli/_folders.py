@@ -28,6 +28,21 @@ def finished_folder(results: Path, named: str | None, *, or_part: bool = False) 
     return folder
 
 
+def folder_so_far(results: Path, named: str | None) -> Folder:
+    """The newest folder with this name, finished or not. An unfinished folder is returned as it is
+    now (`FolderSoFar`), so a process that writes to it does not disturb its readers. Prints a note
+    if the folder is finished. Raises StudyError if a file of a finished folder changed."""
+    from netstudy.store import FolderSoFar, Results
+    from netstudy.store.environment import utc_now
+
+    folder = Results(results).resolve(named, done=False)
+    if not folder.is_done():
+        return FolderSoFar.of(folder, utc_now())
+    folder.refuse_changed()
+    say(f"{folder.path} is finished: this is its final result")
+    return folder
+
+
 def _lacking(folder: Folder) -> str:
     """The reason why a folder is not sealed, and how to complete it."""
     again = continue_with(folder)

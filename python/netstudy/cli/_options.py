@@ -96,6 +96,14 @@ Threads = Annotated[
     int | None,
     typer.Option("--threads", min=1, help="CPUs to use; results do not depend on it."),
 ]
+SoFar = Annotated[
+    bool,
+    typer.Option(
+        "--so-far",
+        help="Read an unfinished run with the results that it has now, also while it goes on or "
+        "after it was killed. Nothing is written into its folder.",
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="No progress; errors and failed runs are still printed."),

@@ -12,7 +12,7 @@ import typer
 from netstudy.characters import visible
 from netstudy.cli import _completion as completion
 from netstudy.cli import _options as options
-from netstudy.cli._folders import finished_folder
+from netstudy.cli._folders import finished_folder, folder_so_far
 from netstudy.cli._terminal import show
 from netstudy.errors import StudyError
 
@@ -82,6 +82,7 @@ def command(
             "as 1s, to keep only the last sample in each interval of that length.",
         ),
     ] = None,
+    so_far: options.SoFar = False,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -93,7 +94,8 @@ def command(
     """Print one row per cell: its factors, then its metrics; replicates are pooled.
 
     With --samples, print the samples from which the metrics were computed; with --time, the parts
-    of the time of units of work; with --records, the records of all runs.
+    of the time of units of work; with --records, the records of all runs. With --so-far, cells also
+    have the columns runs_valid and runs_planned.
     """
     from netstudy.data.times import TIME
     from netstudy.data.wanted import ALL, Wanted
@@ -121,12 +123,12 @@ def command(
         wanted = Wanted.of(table, node=node, counter=counter, interval=interval)
     if records:
         _refuse_beside_records(forms, samples)
-    folder = finished_folder(results, run)
+    folder = (folder_so_far if so_far else finished_folder)(results, run)
     if records:
-        parts = folder.stream()
+        parts = folder.record_texts(folder.plan().runs) if so_far else folder.stream()
     else:
         write = _parquet if parquet else _text
-        parts = write(folder, samples, chosen[0], wanted)
+        parts = write(folder, samples, chosen[0], wanted, is_so_far=so_far)
     # A terminal would obey control characters in names, so `show` replaces them. Other programs get
     # the unchanged bytes.
     if output is None and sys.stdout.isatty():
@@ -149,19 +151,27 @@ def _refuse_beside_records(forms: Mapping[str, bool], samples: str | None) -> No
         raise StudyError(f"records are lines of JSON; leave out {', '.join(given)}", "--records")
 
 
-def _parquet(folder: Folder, samples: str | None, _form: str, wanted: Wanted) -> Iterator[bytes]:
+def _parquet(
+    folder: Folder, samples: str | None, _form: str, wanted: Wanted, *, is_so_far: bool
+) -> Iterator[bytes]:
     from netstudy.data import StudyData
     from netstudy.data.study_data import sample_table
 
     opened = StudyData(folder)
     if samples is None:
-        return opened.cells().parquet()
+        return opened.cells(runs=is_so_far).parquet()
     _check_samples(folder, samples, wanted)
     return sample_table(opened, samples, wanted, invalid=True).parquet()
 
 
-def _text(folder: Folder, samples: str | None, form: str, wanted: Wanted) -> Iterator[bytes]:
-    parts = _cells(folder, form) if samples is None else _samples(folder, samples, form, wanted)
+def _text(
+    folder: Folder, samples: str | None, form: str, wanted: Wanted, *, is_so_far: bool
+) -> Iterator[bytes]:
+    parts = (
+        _cells(folder, form, is_so_far=is_so_far)
+        if samples is None
+        else _samples(folder, samples, form, wanted)
+    )
     return (part.encode("utf-8", "replace") for part in parts)
 
 
@@ -191,14 +201,14 @@ def _check_samples(folder: Folder, table: str, wanted: Wanted) -> None:
     raise StudyError(f"no run has samples of {table}{have}", "--samples")
 
 
-def _cells(folder: Folder, form: str) -> Iterable[str]:
+def _cells(folder: Folder, form: str, *, is_so_far: bool) -> Iterable[str]:
     from netstudy.analysis.related import cell_table
     from netstudy.report import export
 
     table = cell_table(folder)
     match form:
         case "json":
-            return [export.to_json(table)]
+            return [export.to_json(table, is_so_far=is_so_far)]
         case "markdown":
-            return [visible(export.to_markdown(table))]
-    return [export.to_csv(table, raw=form == "csv-raw")]
+            return [visible(export.to_markdown(table, is_so_far=is_so_far))]
+    return [export.to_csv(table, raw=form == "csv-raw", is_so_far=is_so_far)]

@@ -1,5 +1,5 @@
-"""`netstudy report`: rewrite the report of a run from its records. `netstudy run` also uses these
-functions, for the first report."""
+"""`netstudy report`: rewrite the report of a run from its records, or report on an unfinished run.
+`netstudy run` also uses these functions, for the first report."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._folders import finished_folder
+from netstudy.cli._folders import finished_folder, folder_so_far
 from netstudy.cli._terminal import OnPhase, phases, print_json, say, show
+from netstudy.cli._terminal import output as terminal
 from netstudy.errors import MISSED
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ def command(
             help="Write to this folder, not into the results folder.",
         ),
     ] = None,
+    so_far: options.SoFar = False,
     static: options.Static = False,
     png: options.Png = False,
     pdf: Annotated[
@@ -50,38 +52,74 @@ def command(
     """Rewrite the HTML and Markdown report of a finished run, using only its records.
 
     If a record changed after the run was done, nothing is written.
+    With --so-far, an unfinished run is printed: its progress, its cells, failed and invalid runs,
+    and who is ahead, without tests or conclusions; -o DIR also writes this as pages. A finished run
+    gets its final report.
     Exit codes: 0 done, 1 a requirement of the study is missed, 2 bad input.
     """
-    from netstudy.store import storage
+    if so_far:
+        from netstudy.cli._so_far import refuse_options, report_so_far
+        from netstudy.store import FolderSoFar
 
-    folder = finished_folder(results, run)
-    # If the disk is full, the error is the same for every file of the report.
-    with storage(output or folder.path):
-        pages = Pages(static, png, pdf)
-        with phases(is_quiet=quiet) as on_phase:
-            if output is None:
-                result, files = _write_anew(folder, pages, on_phase)
-            else:
-                result, files = _write_into(folder, output, pages, on_phase)
+        refuse_options({"--static": static, "--png": png, "--pdf": pdf})
+        folder = folder_so_far(results, run)
+        if isinstance(folder, FolderSoFar):
+            report_so_far(folder, output, json=json, is_quiet=quiet)
+            return
+        if output is None:
+            raise typer.Exit(_show_existing(folder, json=json))
+    else:
+        folder = finished_folder(results, run)
+    result, files = _written(folder, output, Pages(static, png, pdf), is_quiet=quiet)
     if json:
-        from netstudy.report.expectation_table import expectations_as_data
-        from netstudy.report.export import requirements_as_data
-
-        written = {"html": str(files.html), "markdown": str(files.md)}
-        written |= {} if files.pdf is None else {"pdf": str(files.pdf)}
-        print_json(
-            {
-                **written,
-                "requirements": requirements_as_data(result.requirements),
-                "expectations": expectations_as_data(result.expectations),
-            }
-        )
+        _print_as_json(result, files)
     else:
         show(files.html)
         show(files.md)
         if files.pdf is not None:
             show(files.pdf)
     raise typer.Exit(MISSED if result.missed else 0)
+
+
+def _written(
+    folder: Folder, output: Path | None, pages: Pages, *, is_quiet: bool
+) -> tuple[StudyResult, ReportFiles]:
+    from netstudy.store import storage
+
+    # If the disk is full, the error is the same for every file of the report.
+    with storage(output or folder.path), phases(is_quiet=is_quiet) as on_phase:
+        if output is None:
+            return _write_anew(folder, pages, on_phase)
+        return _write_into(folder, output, pages, on_phase)
+
+
+def _show_existing(folder: Folder, *, json: bool) -> int:
+    """Print the findings of a folder that is done, and the path of its report; nothing is written.
+    Returns the exit code."""
+    from netstudy.report.terminal import print_summary
+
+    found = published(folder)
+    if json:
+        _print_as_json(found.result, found.report)
+    else:
+        print_summary(found.result, terminal())
+        show(f"report: {found.report.html}")
+    return MISSED if found.result.missed else 0
+
+
+def _print_as_json(result: StudyResult, files: ReportFiles) -> None:
+    from netstudy.report.expectation_table import expectations_as_data
+    from netstudy.report.export import requirements_as_data
+
+    written = {"html": str(files.html), "markdown": str(files.md)}
+    written |= {} if files.pdf is None else {"pdf": str(files.pdf)}
+    print_json(
+        {
+            **written,
+            "requirements": requirements_as_data(result.requirements),
+            "expectations": expectations_as_data(result.expectations),
+        }
+    )
 
 
 @dataclass(frozen=True)

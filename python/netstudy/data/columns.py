@@ -12,6 +12,7 @@ from netstudy.data.samples import SERIES, columns_of
 from netstudy.data.table import Column, ColumnType
 from netstudy.data.times import TIME
 from netstudy.described import descriptions
+from netstudy.report.export import RUNS_PLANNED, RUNS_VALID
 from netstudy.study.levels import columns_of_factors, is_numeric, level_text
 from netstudy.study.vocabulary import split_metric
 from netstudy.wire import HISTOGRAM_TABLES, Level, RequestHistogram, Run, Samples, Treatment
@@ -30,6 +31,10 @@ SAMPLE_INDEX: Final = Column(
     "Place of the row within its run, from 0; other tables refer to a connection by it",
 )
 CASES: Final = Column("cases", "list<string>", "", "Test cases that use the cell")
+RUNS: Final = (
+    Column(RUNS_VALID, "int64", "", "Valid runs of the cell so far"),
+    Column(RUNS_PLANNED, "int64", "", "Planned runs of the cell"),
+)
 
 _SERIES: Final = (
     Column("instrument", "string", "", "The sampler"),

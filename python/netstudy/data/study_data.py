@@ -16,6 +16,7 @@ from netstudy.data.columns import (
     CASES,
     REPLICATE,
     RUN,
+    RUNS,
     SAMPLE_INDEX,
     STATUS,
     FactorColumns,
@@ -61,20 +62,22 @@ class StudyData:
         """The name of the study."""
         return self.folder.plan().study
 
-    def cells(self, *, intervals: bool = False) -> Table:
+    def cells(self, *, intervals: bool = False, runs: bool = False) -> Table:
         """One row for each cell, as `netstudy export --csv` prints it: the factors, then the
         metrics, replicates pooled. A level keeps its type: integer, number, boolean or text; a
         factor with levels of several types is text.
 
         With several test cases, `cases` comes first: the list of test cases that use the cell. With
         `intervals`, each metric is followed by `<metric>_low` and `<metric>_high`, the ends of its
-        95 % confidence interval, null without repetitions.
+        95 % confidence interval, null without repetitions. With `runs`, the factors are followed
+        by the numbers of valid and of planned runs, `runs_valid` and `runs_planned`.
         """
         table = self._cells
         metrics = exported(table)
+        numbers = RUNS if runs else ()
         values = [one for metric in metrics for one in metric_columns(metric, intervals=intervals)]
         cases = [CASES] if len(table.cases) > 1 else []
-        taken = [CASES.name, *(one.name for one in values)]
+        taken = [CASES.name, *(one.name for one in (*numbers, *values))]
         factors = FactorColumns.of(levels_of(self.folder.plan().runs), taken)
 
         def parts() -> Iterator[Part]:
@@ -82,13 +85,14 @@ class StudyData:
                 [
                     *([list(row.cases)] if cases else []),
                     *factors.levels(row.treatment),
+                    *((len(row.runs), len(row.planned)) if runs else ()),
                     *_values(row, metrics, intervals=intervals),
                 ]
                 for row in table.rows
             ]
             yield Part(len(rows), list(zip(*rows, strict=True)))
 
-        return Table("cells", (*cases, *factors.columns, *values), self.about, parts)
+        return Table("cells", (*cases, *factors.columns, *numbers, *values), self.about, parts)
 
     def replicates(self) -> Table:
         """One row for each run, in the order of the plan: the values that its cell pools.

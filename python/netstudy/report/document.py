@@ -12,7 +12,6 @@ from netstudy.report.answer import Answer, answer
 from netstudy.report.appendix import Appendix, appendix, fitted_figures
 from netstudy.report.case_section import CaseSection, case_sections, key_figure
 from netstudy.report.caveats import caveat_sentence
-from netstudy.report.cellrefs import treatment_text
 from netstudy.report.conclusions import (
     concluded_points,
     conclusion_figures,
@@ -23,15 +22,16 @@ from netstudy.report.expectation_table import expectations_table
 from netstudy.report.figures import Figure
 from netstudy.report.illustrations import bed_figure, workload_figure
 from netstudy.report.methods import methods, samples_of
+from netstudy.report.problem_table import problems_table
 from netstudy.report.prose.against_published import fitted_note, implied_sentences
 from netstudy.report.prose.describe import study_description
 from netstudy.report.prose.explain import limits
 from netstudy.report.prose.words import Point, point
 from netstudy.report.provenance import provenance, title_of
 from netstudy.report.reference_tables import implied_sizes_table
-from netstudy.report.refs import Name, Sentence, say
+from netstudy.report.refs import Sentence
 from netstudy.report.requirement_table import requirements_table
-from netstudy.report.tables import Group, Table
+from netstudy.report.tables import Table
 from netstudy.report.testbed_tables import Evidence, agreement_evidence, limits_evidence
 from netstudy.report.workloads import page_of
 
@@ -124,7 +124,7 @@ def document(
         provenance=provenance(folder, result),
         answer=answered,
         caveats=tuple(_told(answered, result)),
-        problems=_problems(result),
+        problems=problems_table(result.cells.problems),
         requirements=requirements_table(result.requirements) if result.requirements else None,
         findings=tuple(_not_in(answered, [*concluded_points(result), *default_points(result)])),
         finding_tables=tuple(conclusion_tables(result)),
@@ -163,24 +163,6 @@ def _not_in(answered: Answer, points: Iterable[Point]) -> Iterator[Point]:
             if not any(said.endswith((str(sentence), str(sentence.capitalised()))) for said in told)
         ]
         yield from point(one.lead, rest)
-
-
-def _problems(result: StudyResult) -> Table | None:
-    """A table of the runs without valid results."""
-    if not result.cells.problems:
-        return None
-    rows = tuple(
-        (
-            Name(problem.run, code=True),
-            Name(treatment_text(cell.treatment)),
-            Name(str(problem.replicate)),
-            Name(problem.kind),
-            Name(problem.reason),
-        )
-        for cell, problem in result.cells.problems
-    )
-    groups = tuple(Group(head) for head in ("run", "treatment", "replicate", "kind", "reason"))
-    return Table("problems", say("Runs that gave no numbers"), groups, rows)
 
 
 def _implied_sizes(result: StudyResult) -> Evidence | None:

@@ -1,7 +1,8 @@
 """Cells for other programs, one row each: CSV, JSON, Markdown.
 
 CSV has a column for each factor and each exported metric; a value that was not measured is an empty
-field. JSON has every metric with its interval, and the number of runs of each cell.
+field. JSON has every metric with its interval, and the number of runs of each cell. Exports of an
+unfinished study also say how many runs of each cell are planned (`is_so_far`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.requirements import CheckedCell, CheckedRequirement
-from netstudy.report.cellrefs import cell_number, with_margin
+from netstudy.report.cellrefs import cell_number, count, with_margin
 from netstudy.report.markdown import pipe_table
 from netstudy.report.refs import Name, Number, say
 from netstudy.report.spreadsheet import csv_line
@@ -23,16 +24,28 @@ from netstudy.units import format_number
 
 CASES = "cases"
 """Name of the column with the test cases of a cell; only if the study has several test cases."""
+RUNS_VALID, RUNS_PLANNED = "runs_valid", "runs_planned"
+"""Names of the columns with the number of valid runs of a cell, and of its planned runs."""
 
 
-def to_csv(table: CellTable, *, raw: bool = False) -> str:
+def to_csv(table: CellTable, *, raw: bool = False, is_so_far: bool = False) -> str:
     """One header line, then one line for each cell, in the order of the levels. With `raw`, names
-    that a spreadsheet would take for formulas are not escaped."""
+    that a spreadsheet would take for formulas are not escaped. With `is_so_far`, the factors are
+    followed by the numbers of valid and of planned runs."""
     metrics = exported(table)
-    values = [metric.name for metric in metrics]
+    values = [*_runs(is_so_far=is_so_far), *(metric.name for metric in metrics)]
     lines: list[list[object]] = [[*_cases(table), *_factor_columns(table, values), *values]]
-    lines += [_csv_row(row, table, metrics) for row in table.rows]
+    lines += [_csv_row(row, table, metrics, is_so_far=is_so_far) for row in table.rows]
     return "".join(csv_line(line, raw=raw) for line in lines)
+
+
+def _runs(*, is_so_far: bool) -> tuple[str, ...]:
+    return (RUNS_VALID, RUNS_PLANNED) if is_so_far else ()
+
+
+def _numbers_of_runs(row: CellRow, *, is_so_far: bool) -> tuple[int, ...]:
+    """The values of the columns in `_runs`."""
+    return (len(row.runs), len(row.planned)) if is_so_far else ()
 
 
 def _factor_columns(table: CellTable, values: Sequence[str]) -> list[str]:
@@ -66,25 +79,29 @@ def _cases_of(row: CellRow) -> str:
     return "; ".join(row.cases)
 
 
-def _csv_row(row: CellRow, table: CellTable, metrics: Sequence[Metric]) -> list[object]:
+def _csv_row(
+    row: CellRow, table: CellTable, metrics: Sequence[Metric], *, is_so_far: bool
+) -> list[object]:
     """A row of values with the full precision of a double; None if a value was not measured."""
     cases = [_cases_of(row)] if _cases(table) else []
     levels = [level_text(row.treatment[f]) if f in row.treatment else "" for f in table.factors]
-    return [*cases, *levels, *(row.value(metric) for metric in metrics)]
+    runs = _numbers_of_runs(row, is_so_far=is_so_far)
+    return [*cases, *levels, *runs, *(row.value(metric) for metric in metrics)]
 
 
-def to_json(table: CellTable) -> str:
-    """All cells with their intervals, runs and problems, as indented JSON."""
-    return json.dumps(as_data(table), indent=2, ensure_ascii=False) + "\n"
+def to_json(table: CellTable, *, is_so_far: bool = False) -> str:
+    """All cells with their intervals, runs and problems, as indented JSON. With `is_so_far`, each
+    cell also has the numbers of valid and of planned runs."""
+    return json.dumps(as_data(table, is_so_far=is_so_far), indent=2, ensure_ascii=False) + "\n"
 
 
-def as_data(table: CellTable) -> dict[str, Any]:
+def as_data(table: CellTable, *, is_so_far: bool = False) -> dict[str, Any]:
     """The data of `to_json`."""
     metrics = _all(table)
     return {
         "study": table.study,
         "factors": {name: list(levels) for name, levels in table.factors.items()},
-        "cells": [_cell(row, metrics) for row in table.rows],
+        "cells": [_cell(row, metrics, is_so_far=is_so_far) for row in table.rows],
     }
 
 
@@ -108,11 +125,13 @@ def _worst(held: CheckedCell) -> dict[str, Any]:
     return {"treatment": held.cell.treatment, "value": value}
 
 
-def _cell(row: CellRow, metrics: Sequence[Metric]) -> dict[str, Any]:
+def _cell(row: CellRow, metrics: Sequence[Metric], *, is_so_far: bool) -> dict[str, Any]:
+    runs = _numbers_of_runs(row, is_so_far=is_so_far)
     return {
         "cases": list(row.cases),
         "treatment": dict(row.treatment),
         "runs": len(row.runs),
+        **dict(zip(_runs(is_so_far=is_so_far), runs, strict=True)),
         "metrics": {metric.name: _metric(row, metric) for metric in metrics},
         "problems": [
             {"run": p.run, "replicate": p.replicate, "kind": p.kind, "reason": p.reason}
@@ -139,18 +158,20 @@ def _rounded(row: CellRow, metric: Metric) -> Number | None:
     return found and with_margin(found, row, metric)
 
 
-def to_markdown(table: CellTable) -> str:
+def to_markdown(table: CellTable, *, is_so_far: bool = False) -> str:
     """A pipe table for people: one row for each cell, with rounded values and the half widths of
     their intervals. Node metrics that the study does not name are left out. Headings are the names
-    of metrics, which include the units."""
+    of metrics, which include the units. With `is_so_far`, the factors are followed by the numbers
+    of valid and of planned runs."""
     metrics = _named(table)
-    values = [metric.name for metric in metrics]
+    values = [*_runs(is_so_far=is_so_far), *(metric.name for metric in metrics)]
     cases = _cases(table)
     groups = tuple(map(Group, (*cases, *_factor_columns(table, values), *values)))
     rows = tuple(
         (
             *(Name(_cases_of(row)) for _ in cases),
             *(numeric_level(row.treatment.get(factor), factor) for factor in table.factors),
+            *(count(n, "runs") for n in _numbers_of_runs(row, is_so_far=is_so_far)),
             *(_rounded(row, metric) for metric in metrics),
         )
         for row in table.rows

@@ -10,7 +10,6 @@ from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from jinja2 import Environment, PackageLoader
 from markupsafe import Markup, escape
 
 from netstudy.characters import visible
@@ -22,6 +21,7 @@ from netstudy.report.conclusions import conclusion_figures
 from netstudy.report.document import Document, document
 from netstudy.report.figures import Figure
 from netstudy.report.markdown import pipe_table, text
+from netstudy.report.page_templates import source, templates
 from netstudy.report.refs import Name, Number, Sentence, say
 from netstudy.report.rendering import LOST, Draw, drawn_here
 from netstudy.store import write_atomic
@@ -46,10 +46,15 @@ class ReportFiles:
     """Names of the figures on which the renderer failed."""
 
     @classmethod
+    def named(cls, folder: Path) -> ReportFiles:
+        """The files of a report without figures in a folder."""
+        return cls(folder / _HTML, folder / _MARKDOWN, ())
+
+    @classmethod
     def within(cls, folder: Path) -> ReportFiles:
         """The files of a report that is already in a folder."""
         figures = tuple(sorted((folder / _FIGURES).glob("*.svg")))
-        return cls(folder / _HTML, folder / _MARKDOWN, figures)
+        return replace(cls.named(folder), figures=figures)
 
 
 def write_report(
@@ -144,7 +149,7 @@ def _write_figures(to: Path, doc: Document, draw: Draw | None) -> tuple[Path, ..
 def render_html(doc: Document, *, is_static: bool = False) -> str:
     """The whole page with style, scripts and figures. Unless it is static, it contains the library
     for interactive figures."""
-    environment = _templates(escapes=True)
+    environment = templates(escapes=True)
     environment.tests["number"] = lambda value: isinstance(value, Number)
     environment.filters["inline"] = _inline_svg
     sources: list[str] = []
@@ -155,8 +160,8 @@ def render_html(doc: Document, *, is_static: bool = False) -> str:
     figures = {one.name: one.live for one in doc.figures() if one.live is not None}
     page = environment.get_template("report.html.j2").render(
         doc=doc,
-        css=_source(environment, "report.css"),
-        script="".join(_source(environment, name) for name in scripts),
+        css=source(environment, "report.css"),
+        script="".join(source(environment, name) for name in scripts),
         library="" if is_static else library(),
         figures=figures,
         sources=sources,
@@ -176,7 +181,7 @@ def _without_source(sources: list[str], value: object) -> str:
 
 def render_markdown(doc: Document) -> str:
     """The whole report as Markdown, with pipe tables; figures are separate files."""
-    environment = _templates(escapes=False)
+    environment = templates(escapes=False)
     environment.filters["md"] = text
     environment.filters["md_table"] = pipe_table
     return visible(environment.get_template("report.md.j2").render(doc=doc))
@@ -184,7 +189,7 @@ def render_markdown(doc: Document) -> str:
 
 def render_typst(doc: Document) -> str:
     """The typst source of the PDF, with the figures."""
-    environment = _templates(escapes=False)
+    environment = templates(escapes=False)
     environment.filters["typ"] = typst.content
     environment.filters["typ_literal"] = typst.literal
     environment.filters["typ_share"] = typst.share_pct
@@ -192,20 +197,6 @@ def render_typst(doc: Document) -> str:
     environment.filters["typ_parts"] = typst.parts_of
     environment.filters["typ_sheet"] = typst.sheet_of
     return visible(environment.get_template("report.typ.j2").render(doc=doc))
-
-
-@cache
-def _templates(*, escapes: bool) -> Environment:
-    """Templates, compiled once per process."""
-    return Environment(
-        loader=PackageLoader("netstudy.report"), autoescape=escapes, keep_trailing_newline=True
-    )
-
-
-def _source(environment: Environment, name: str) -> str:
-    assert environment.loader is not None, "the environment was made with one"
-    text, _, _ = environment.loader.get_source(environment, name)
-    return text
 
 
 def _inline_svg(svg: str, alt: str) -> Markup:

@@ -258,10 +258,12 @@ def _style(value: Value) -> str:
     return _VERDICT_STYLES[value.outcome] if isinstance(value, Verdict) else ""
 
 
-def print_sentences(console: Console, sentences: Iterable[Sentence]) -> None:
-    """Prints each sentence as a paragraph."""
+def print_sentences(
+    console: Console, sentences: Iterable[Sentence], *, lead: str = "", style: str | None = None
+) -> None:
+    """Prints each sentence as a paragraph that begins with `lead`."""
     for sentence in sentences:
-        _wrapped(console, "", str(sentence))
+        _wrapped(console, lead, str(sentence), style=style)
 
 
 def _width(console: Console) -> int:

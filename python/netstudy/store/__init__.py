@@ -15,10 +15,12 @@ from netstudy.store.folder import Folder
 from netstudy.store.gather import gather
 from netstudy.store.invocation import Invocation
 from netstudy.store.lock import is_locked, locked
+from netstudy.store.so_far import FolderSoFar
 from netstudy.store.tree import Results
 
 __all__ = [
     "Folder",
+    "FolderSoFar",
     "Invocation",
     "Results",
     "create",

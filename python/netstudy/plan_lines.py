@@ -62,7 +62,7 @@ class WorkloadPart(Wire):
 
 
 class TreatmentPart(Wire):
-    """What the runs of a treatment share."""
+    """Parts that the runs of a treatment share."""
 
     kind: Literal["treatment"] = "treatment"
     name: str

@@ -1,6 +1,6 @@
 """Formats between the front end and the engine: the engine reads a plan and writes records.
 
-Both are lines of JSON (`plan_lines` has those of a plan); `schema/plan.schema.json` and
+Both are lines of JSON (`plan_lines`: the lines of a plan); `schema/plan.schema.json` and
 `schema/record.schema.json` are exported from these models, and the engine's own types
 (crates/records) are tested against the same examples in `schema/examples/`. The name of every
 number ends in the unit. Almost all numbers are integers, so that the same plan gives the same bytes

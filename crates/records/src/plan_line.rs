@@ -43,13 +43,13 @@ pub enum PlanLine {
         /// The part.
         workload: Box<Workload>,
     },
-    /// What the runs of a treatment share.
+    /// Parts that the runs of a treatment share.
     Treatment(TreatmentPart),
     /// A run.
     Run(RunLine),
 }
 
-/// What the runs of a treatment share.
+/// Parts that the runs of a treatment share.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TreatmentPart {
@@ -66,7 +66,7 @@ pub struct TreatmentPart {
     pub probe: Option<Probe>,
     /// The phases of the runs, in order.
     pub phases: Vec<Phase>,
-    /// What is sampled at intervals.
+    /// Samplers with their intervals.
     #[serde(default)]
     pub instruments: Vec<Instrument>,
 }

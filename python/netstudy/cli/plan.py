@@ -14,6 +14,7 @@ from netstudy.errors import StudyError
 if TYPE_CHECKING:
     from netstudy.cli._limits import Cost
     from netstudy.cli._prepare import Prepared
+    from netstudy.wire import Plan
 
 _MEMORY_TOLD_BYTES = 1_000_000_000
 """A smaller need for memory is not mentioned, since every supported machine has as much."""
@@ -52,6 +53,13 @@ def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
         show_lines(prepared.planned.lines())
     else:
         _print_summary(prepared, threads)
+
+
+def show_lines_of(plan: Plan) -> None:
+    """Print a plan in the engine's format."""
+    from netstudy.plan_lines import plan_lines
+
+    show_lines(plan_lines(plan))
 
 
 def _refuse_missing_controls(prepared: Prepared) -> None:

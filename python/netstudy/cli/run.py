@@ -26,7 +26,6 @@ from netstudy.cli._terminal import (
     runs_left,
     say,
     show,
-    show_lines,
     treatment,
 )
 from netstudy.cli.report import PAGES, Pages
@@ -162,8 +161,8 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     """Print the runs that --resume would make: as a list for people or, with --json, in the
     engine's format."""
     from netstudy.cli._resume import to_resume
+    from netstudy.cli.plan import show_lines_of
     from netstudy.execute import left_to_do, made_again
-    from netstudy.plan_lines import plan_lines
     from netstudy.testbed import invoked
 
     folder = to_resume(asked, manner.results)
@@ -173,7 +172,7 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     again |= {one.run for one in made_again(folder, invoked(folder.invocation()))}
     left = left_to_do(folder, again)
     if manner.json:
-        show_lines(plan_lines(left))
+        show_lines_of(left)
         return
     at_most = "at most " if folder.invocation().has_rounds(folder.study()) else ""
     runs = "1 run is" if len(left.runs) == 1 else f"{len(left.runs):,} runs are"

@@ -148,8 +148,8 @@ class PlannedStudy:
 
     @property
     def plan_of_one_each(self) -> wire.Plan:
-        """The first replicate of each treatment: all that a testbed needs to say whether it can
-        carry out the plan. Raises StudyError as `plan` does."""
+        """The first replicate of each treatment: enough for a testbed to say whether it can
+        execute the plan. Raises StudyError as `plan` does."""
         return self._plan_of(self._supported(self.one_of_each))
 
     def lines(self) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ _INTERVAL_S: Final = 1.0
 
 
 class Flusher:
-    """Flushes what is written to an open file at most a second later, in a thread: a flush takes
+    """Flushes an open file at most a second after each write, in a thread: a flush takes
     milliseconds, which is longer than a small run."""
 
     def __init__(self, descriptor: int) -> None:
@@ -40,7 +40,7 @@ class Flusher:
             self._written.wait()
             if self._ending.wait(_INTERVAL_S):
                 return
-            self._written.clear()  # before the flush, which may miss what is written during it
+            self._written.clear()  # first, since the flush may miss a later write
             try:
                 os.fsync(self._descriptor)
             except OSError as error:

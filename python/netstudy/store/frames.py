@@ -30,7 +30,7 @@ times the time for another fifth."""
 
 
 class Kind(IntEnum):
-    """What a frame says of its run."""
+    """The meaning of a frame for its run."""
 
     OK = 1
     """Its record, with this status."""

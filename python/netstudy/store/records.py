@@ -64,7 +64,7 @@ class Records:
     _writer: _Writer | None = None
 
     def refresh(self) -> None:
-        """Take what was appended since into the index."""
+        """Add the frames that were appended since to the index."""
         sizes = self._sizes()
         if any(sizes.get(segment, 0) < read for segment, read in self._read_to.items()):
             self._forget()  # a segment was removed or cut

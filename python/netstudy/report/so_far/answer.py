@@ -1,4 +1,4 @@
-"""What the runs of an unfinished study show so far, in a few sentences that claim nothing."""
+"""A few sentences on the values of an unfinished study, which claim nothing."""
 
 from __future__ import annotations
 

@@ -43,15 +43,15 @@ class SoFar:
     problems: tuple[Sentence, ...]
     """The first failed and invalid runs, with the reason."""
     answer: tuple[Sentence, ...]
-    """What the runs show so far."""
+    """The state of the runs and their values."""
     later: Sentence
-    """What waits for the last run."""
+    """Parts of the final report that wait for the last run."""
     problem_table: Table | None
     """All failed and invalid runs."""
     cells: tuple[Table, ...]
     """The cells of each test case."""
     comparisons: tuple[Table, ...]
-    """The comparisons of each test case; those in the deciding metric come first."""
+    """The comparisons of each test case; the deciding metric comes first."""
     deciding: int
     """How many of the comparisons are in the deciding metric."""
 
@@ -82,6 +82,6 @@ def so_far_document(folder: FolderSoFar, result: StudyResult, resume: str) -> So
 
 
 def comparisons(result: StudyResult) -> list[PreliminaryTable]:
-    """The comparisons of all test cases; those in the deciding metric come first."""
+    """The comparisons of all test cases; the deciding metric comes first."""
     found = [one for case in result.cases for one in preliminary_tables(case)]
     return sorted(found, key=lambda one: one.metric != result.deciding)

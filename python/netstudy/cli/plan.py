@@ -14,6 +14,7 @@ from netstudy.errors import StudyError
 if TYPE_CHECKING:
     from netstudy.cli._limits import Cost
     from netstudy.cli._prepare import Prepared
+    from netstudy.testbed.base import Testbed
 
 _MEMORY_TOLD_BYTES = 1_000_000_000
 """A smaller need for memory is not mentioned, since every supported machine has as much."""
@@ -45,15 +46,19 @@ def command(
     show_plan(prepare(asked), threads, json=json)
 
 
-def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
-    """Print a plan: for people or, with `json`, in the engine's format."""
+def show_plan(
+    prepared: Prepared, threads: int | None, *, json: bool, testbed: Testbed | None = None
+) -> None:
+    """Print a plan: for people or, with `json`, in the engine's format. `testbed` estimates the
+    time; by default the invocation's."""
     from netstudy.wire import to_json
 
     _refuse_missing_controls(prepared)
     if json:
         show_json(to_json(prepared.planned.plan))
     else:
-        _print_summary(prepared, threads)
+        for name, said in _summary(prepared, threads, testbed):
+            show(f"{name:9}{said}")
 
 
 def _refuse_missing_controls(prepared: Prepared) -> None:
@@ -73,12 +78,9 @@ def estimated(prepared: Prepared) -> str:
     return f"runs: {_at_most(_count(first.runs), _count(whole.runs))}; time: {time}"
 
 
-def _print_summary(prepared: Prepared, threads: int | None) -> None:
-    for name, said in _summary(prepared, threads):
-        show(f"{name:9}{said}")
-
-
-def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
+def _summary(
+    prepared: Prepared, threads: int | None, testbed: Testbed | None = None
+) -> Iterator[tuple[str, str]]:
     from netstudy.cli._limits import cost, most, too_little_memory
     from netstudy.cli._outline import outline
     from netstudy.cli._programs import command_text
@@ -88,7 +90,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     from netstudy.units import rough_size
 
     planned = prepared.planned
-    testbed = invoked(prepared.invocation)
+    testbed = testbed or invoked(prepared.invocation)
     first, whole = cost(planned, testbed, threads), most(planned, testbed, threads)
     yield "study", f"{prepared.study.study}, seed {planned.seed}"
     yield "runs", _runs(prepared, first.runs, whole.runs)

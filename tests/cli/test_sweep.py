@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from netstudy.store import Folder
-from netstudy.testbed.survival import is_of_dead_engine
-from tests.cli.conftest import SMALL_RUNS, SMALL_STUDY, Netstudy, start
+from tests.cli.conftest import SMALL_STUDY, start
 from tests.testbed.processes import all_processes, descendants, status
 
 pytest.importorskip("distributed", reason="needs distributed: pip install netstudy[dask]")
@@ -28,9 +27,7 @@ LOCAL = ("--on", "dask:local:2")
 def netstudy_apart(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run netstudy as a process of its own, to its end."""
     command = [sys.executable, "-m", "netstudy", *map(str, arguments)]
-    return subprocess.run(
-        command, capture_output=True, text=True, check=False, timeout=PATIENCE_S
-    )
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
 
 
 def wait_until(happened: Callable[[], bool]) -> None:
@@ -119,11 +116,13 @@ def nothing_left(here: Path) -> Iterator[None]:
     yield
     mine = str(here)
     wait_until(
-        lambda: not [
-            pid
-            for pid in set(all_processes()) - before
-            if mine.encode() in read(f"/proc/{pid}/environ") and not is_gone(pid)
-        ]
+        lambda: (
+            not [
+                pid
+                for pid in set(all_processes()) - before
+                if mine.encode() in read(f"/proc/{pid}/environ") and not is_gone(pid)
+            ]
+        )
     )
 
 
@@ -144,9 +143,7 @@ def test_the_records_are_the_same_bytes(study: Path, engine: Path, alone: bytes)
     assert "12/12 runs" in done.stderr
 
 
-def test_a_worker_that_is_killed_twice_costs_no_run(
-    study: Path, gate: Gate, alone: bytes
-) -> None:
+def test_a_worker_that_is_killed_twice_costs_no_run(study: Path, gate: Gate, alone: bytes) -> None:
     run = start("run", study, *LOCAL)
     first = gate.next_engine(set())
     os.kill(gate.engines()[first], signal.SIGKILL)
@@ -172,8 +169,7 @@ def test_a_signal_ends_all_workers_and_resume_goes_on(
     assert run.returncode == 128 + number
     assert f"stopped by {number.name}; 0 of 12 runs are kept" in errors
     assert "Traceback" not in errors
-    for pid in (engine, *workers):
-        wait_until(lambda pid=pid: is_gone(pid))
+    wait_until(lambda: all(map(is_gone, (engine, *workers))))
     gate.open()
     done = netstudy_apart("run", latest(study.parent).path, "--resume", *LOCAL)
     assert done.returncode == 0, done.stderr
@@ -189,8 +185,7 @@ def test_no_process_outlives_a_killed_client_and_resume_goes_on_without_dask(
     assert engine in left
     run.kill()
     run.communicate()
-    for pid in left:
-        wait_until(lambda pid=pid: is_gone(pid))
+    wait_until(lambda: all(map(is_gone, left)))
     gate.open()
     done = netstudy_apart("run", latest(study.parent).path, "--resume")
     assert done.returncode == 0, done.stderr

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import shutil
 import signal
-import tempfile
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from multiprocessing import resource_tracker
 from typing import Any, Final
 
 from netstudy.errors import TestbedError
 from netstudy.packages import module, package
 from netstudy.testbed.engine import find_engine
 from netstudy.testbed.sweep.address import Local, Scheduler, Where
+from netstudy.testbed.sweep.folders import own_folder
 from netstudy.testbed.sweep.worker import engine_path, write_engine
 
 _DEATHS = 3
@@ -97,9 +97,33 @@ def opened(where: Where) -> Cluster:
 
 
 @contextmanager
+def _without_signals() -> Iterator[None]:
+    """Signals that ask to stop wait until the block ends, since a half-made cluster cannot be
+    closed. Processes and threads begun in the block take neither SIGINT nor SIGPIPE for good:
+    Ctrl-C in a terminal reaches all of them at once, and it is the client that ends the workers;
+    a worker that went away is an error that dask handles."""
+    resource_tracker.ensure_running()  # its start would unblock SIGINT
+    waiting: list[signal.Signals] = []
+    asked = (signal.SIGTERM, signal.SIGHUP)
+    before = {number: signal.getsignal(number) for number in asked}
+    taken = [number for number in asked if before[number] != signal.SIG_IGN]
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGPIPE})
+    try:
+        for number in taken:
+            signal.signal(number, lambda number, _: waiting.append(signal.Signals(number)))
+        yield
+    finally:
+        for number in taken:
+            signal.signal(number, before[number])
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        for asked_by in waiting:
+            signal.raise_signal(asked_by)
+
+
+@contextmanager
 def _broken_pipes_are_errors() -> Iterator[None]:
-    """A worker that went away is an error that dask handles. The command line has SIGPIPE end it
-    otherwise."""
+    """In this thread, too, a worker that went away is an error. Otherwise SIGPIPE ends netstudy, as
+    its command line wants it for `| head`."""
     before = signal.signal(signal.SIGPIPE, signal.SIG_IGN)
     try:
         yield
@@ -110,12 +134,11 @@ def _broken_pipes_are_errors() -> Iterator[None]:
 def _own(where: Local, stack: ExitStack) -> tuple[Any, str]:
     """The client of a new cluster, and its folder."""
     distributed, dask = package("distributed"), module("dask")
-    folder = tempfile.mkdtemp(prefix="netstudy-workers-")
-    stack.callback(shutil.rmtree, folder, ignore_errors=True)
+    folder = own_folder(stack)
     no_pages: dict[str, Any] = {
         f"distributed.{one}.http.routes": [] for one in ("scheduler", "worker")
     }
-    with dask.config.set(no_pages):
+    with dask.config.set(no_pages), _without_signals():
         cluster = distributed.LocalCluster(
             n_workers=where.workers,
             threads_per_worker=1,
@@ -128,10 +151,10 @@ def _own(where: Local, stack: ExitStack) -> tuple[Any, str]:
             silence_logs=logging.CRITICAL,
             scheduler_kwargs={"allowed_failures": _DEATHS - 1},
         )
-    stack.callback(cluster.close, timeout=_CONNECT_S)
-    # A port of the client's own: results need not pass through the scheduler.
-    client = distributed.Client(cluster, direct_to_workers=True, set_as_default=False)
-    stack.callback(client.close)
+        stack.callback(cluster.close, timeout=_CONNECT_S)
+        # Results need not pass through the scheduler.
+        client = distributed.Client(cluster, direct_to_workers=True, set_as_default=False)
+        stack.callback(client.close)
     return client, folder
 
 
@@ -140,10 +163,11 @@ def _reached(where: Scheduler, stack: ExitStack) -> Any:
     stack.enter_context(_silent())
     distributed = package("distributed")
     try:
-        client = distributed.Client(where.address, timeout=_CONNECT_S, set_as_default=False)
+        with _without_signals():
+            client = distributed.Client(where.address, timeout=_CONNECT_S, set_as_default=False)
+            stack.callback(client.close)
     except (OSError, TypeError, ValueError, RuntimeError) as error:
         raise TestbedError(f"cannot reach {where}: {error}{_advice(where)}") from error
-    stack.callback(client.close)
     try:
         client.wait_for_workers(1, timeout=_FIRST_WORKER_S)
     except TimeoutError as error:

@@ -1,4 +1,4 @@
-"""The options `--on` and `--trust-network`: a testbed whose runs are executed by a cluster."""
+"""Runs that are executed elsewhere: the options `--on` and `--trust-network`."""
 
 from __future__ import annotations
 
@@ -36,19 +36,25 @@ def cluster_of(on: str | None, threads: int | None, *, trusts_network: bool) -> 
 def testbed_of(invocation: Invocation, on: Where | None) -> Iterator[Testbed]:
     """The testbed of a run, on the cluster of `--on` if one is given; after the block, that cluster
     is left. Raises StudyError if the testbed on a cluster is not the simulator."""
-    from netstudy.study.vocabulary import SIMULATOR
     from netstudy.testbed import invoked
 
     if on is None:
         yield invoked(invocation)
         return
-    if invocation.testbed != SIMULATOR:
-        raise StudyError(
-            f"a cluster executes runs of the testbed {SIMULATOR} only, and this study is run on "
-            f"{invocation.testbed}; leave the option out",
-            "--on",
-        )
+    refuse_other_testbeds(invocation, "--on")
     from netstudy.testbed.sweep.testbed import Sweep
 
     with closing(Sweep(on)) as sweep:
         yield sweep
+
+
+def refuse_other_testbeds(invocation: Invocation, option: str) -> None:
+    """Raises StudyError if the runs cannot be executed by engines elsewhere."""
+    from netstudy.study.vocabulary import SIMULATOR
+
+    if invocation.testbed != SIMULATOR:
+        raise StudyError(
+            f"runs of the testbed {SIMULATOR} only can be executed elsewhere, and these are for "
+            f"{invocation.testbed}",
+            option,
+        )

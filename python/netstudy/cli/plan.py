@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._foreseen import foreseen_warnings
@@ -35,6 +37,15 @@ def command(
     quick: options.Quick = False,
     without: options.Without = None,
     threads: options.Threads = None,
+    slice_: Annotated[
+        str | None,
+        typer.Option(
+            "--slice",
+            metavar="I/N",
+            help="With --json, only the runs of share I of N, of about the same work each; STUDY "
+            "may be a results folder.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Print the runs of a study and their estimated cost; write nothing.
@@ -43,6 +54,13 @@ def command(
     """
     changes = options.with_replicates(overrides, replicates)
     asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
+    if slice_ is not None:
+        if not json:
+            raise StudyError("is for engines, which read JSON; add --json", "--slice")
+        from netstudy.cli._slices import slice_text
+
+        show_json(slice_text(asked, slice_))
+        return
     show_plan(prepare(asked), threads, json=json)
 
 

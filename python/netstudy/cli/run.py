@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
-from netstudy.cli._cluster import cluster_of, testbed_of
+from netstudy.cli._cluster import cluster_of, refuse_other_testbeds, testbed_of
 from netstudy.cli._foreseen import foreseen_warnings
 from netstudy.cli._hosts import show_commands
 from netstudy.cli._prepare import Asked, Prepared, prepare
@@ -66,6 +66,8 @@ class Manner:
     is_quiet: bool = False
     on: Where | None = None
     """The cluster whose workers execute the runs; None: this machine's engine does."""
+    only_prepares: bool = False
+    """True if only the results folder is made."""
 
 
 def command(
@@ -98,6 +100,14 @@ def command(
             "command that would be run there.",
         ),
     ] = False,
+    preparing: Annotated[
+        bool,
+        typer.Option(
+            "--prepare",
+            help="Only make the results folder, for runs that are executed elsewhere: see `plan "
+            "--slice` and `collect`.",
+        ),
+    ] = False,
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
     ] = MAX_TIME,
@@ -124,7 +134,7 @@ def command(
     changes = options.with_replicates(overrides, replicates)
     asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
     where = cluster_of(on, threads, trusts_network=trust_network)
-    manner = Manner(results, threads, json, Pages(static, png), no_start, quiet, where)
+    manner = Manner(results, threads, json, Pages(static, png), no_start, quiet, where, preparing)
     # A dry run always ends with exit code 0 if there is no error: without runs, no requirement can
     # be missed.
     if dry_run:
@@ -134,6 +144,8 @@ def command(
         else:
             _show_plan(asked, manner, max_time)
         return
+    if preparing and resume:
+        raise StudyError("the folder of --resume is there already; leave it out", "--prepare")
     raise typer.Exit(_resume(asked, manner) if resume else begin(asked, manner, max_time))
 
 
@@ -191,7 +203,7 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
 
 def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
     """Make a plan and its results folder, run it, and print the answer; returns the exit
-    code. Raises StudyError and TestbedError."""
+    code. If it only prepares, it prints the folder instead. Raises StudyError and TestbedError."""
     from netstudy.cli._limits import check_cost, most
     from netstudy.store import Folder
 
@@ -199,6 +211,8 @@ def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
     prepared = _supported(asked, manner, max_time)
     planned = prepared.planned
+    if manner.only_prepares:
+        refuse_other_testbeds(prepared.invocation, "--prepare")
     with testbed_of(prepared.invocation, manner.on) as testbed:
         check_cost(most(planned, testbed, manner.threads), max_time, manner.results)
         say_programs(programs_of(prepared), prepared.invocation.testbed)
@@ -208,7 +222,11 @@ def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
             say(f"warning: {warning}")
         if planned.estimate.runs >= _MANY_RUNS:
             say(f"plan: writing {planned.estimate.runs:,} runs")
-        return _carry_out(new_folder(prepared, manner.results), testbed, manner, machine)
+        folder = new_folder(prepared, manner.results)
+        if not manner.only_prepares:
+            return complete(folder, testbed, manner, machine)
+    show(folder.path)
+    return 0
 
 
 def _supported(asked: Asked, manner: Manner, max_time: str) -> Prepared:
@@ -298,10 +316,10 @@ def resume_folder(folder: Folder, testbed: Testbed, manner: Manner) -> int:
 
         return _end(folder, published(folder), manner)
     testbed.check()
-    return _carry_out(folder, testbed, manner, is_resumed=True)
+    return complete(folder, testbed, manner, is_resumed=True)
 
 
-def _carry_out(
+def complete(
     folder: Folder,
     testbed: Testbed,
     manner: Manner,

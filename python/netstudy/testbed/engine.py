@@ -35,7 +35,8 @@ _GRACE_S = 5.0
 """Time for the engine to end after SIGTERM, before it is killed."""
 _STDERR_LINES = 10
 
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+"""Reads a line of an engine's output."""
 
 
 def find_engine() -> Path:
@@ -165,7 +166,7 @@ def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        return _RECORD.validate_json(line)
+        return RECORD.validate_json(line)
     except ValidationError as error:
         shown = line[:80].decode("utf-8", "backslashreplace").strip()
         message = f"the engine wrote something that is not a record: {shown!r}{_last(errors)}"

@@ -2,5 +2,5 @@
 
 `address` reads the option, `cluster` starts or reaches the cluster and checks its workers, `cutter`
 cuts the runs into slices of a few seconds of work, `conduct` hands the slices out and takes their
-records in, and `worker` is what a worker executes: it needs Python and dask, and no netstudy.
+records in, and `worker` is executed by the workers, which need Python and dask, and no netstudy.
 """

@@ -1,4 +1,4 @@
-"""Functions of modules that workers do not have, sent as what they are instead of by name."""
+"""Functions of modules that workers do not have: their code is sent, in place of their name."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class ByValue:
     """
 
     def __init__(self, function: Callable[..., Any], modules: Sequence[ModuleType]) -> None:
-        """`modules` are those that the function needs and that workers lack; they may import
-        each other, the standard library and, inside functions, dask."""
+        """`modules` are the modules of the function that workers lack; they may import each other,
+        the standard library and, inside functions, dask."""
         cloudpickle = package("cloudpickle")
         for module in modules:
             cloudpickle.register_pickle_by_value(module)

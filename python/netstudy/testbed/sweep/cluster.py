@@ -186,7 +186,7 @@ def _advice(where: Scheduler) -> str:
     if not where.is_encrypted:
         return ""
     return (
-        ". The certificates are those of dask's configuration: distributed.comm.tls.ca-file, "
+        ". The certificates come from dask's configuration: distributed.comm.tls.ca-file, "
         "distributed.comm.tls.client.cert and distributed.comm.tls.client.key"
     )
 
@@ -216,7 +216,7 @@ def unfit_workers(versions: Mapping[str, Any]) -> list[str]:
 
 
 def _kind(versions: Mapping[str, Any]) -> dict[str, str]:
-    """What must be the same on workers and client."""
+    """Properties that workers must share with the client."""
     host, packages = versions["host"], versions["packages"]
     return {
         "machine": f"{host['OS']} {host['machine']}",

@@ -1,9 +1,9 @@
-"""Hands slices out to workers, takes their records in, and does again what a dead worker left.
+"""Hands slices out to workers, takes their records in, and repeats slices of dead workers.
 
 A slice is lost with its worker, and dask gives it to another one. When workers die again and again
 with a slice, dask gives the slice up; but it blames every slice that a dead worker held, also those
 that only waited there. A slice that dask gave up is therefore executed once more while no other
-slice is out. If workers die again, the slice is cut in two, until the run is alone: that run has
+slice is out. If workers die again, the slice is cut in two, down to a single run: that run has
 failed. An engine that dies leaves its worker alive, and takes nobody else along: its slice is cut
 at once.
 """

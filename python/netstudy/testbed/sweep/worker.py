@@ -1,7 +1,7 @@
 """A slice of a plan on a worker: one engine as a child process, from its plan to its output.
 
 This module and `child` are sent to the workers as they are (`by_value`), so that a worker needs no
-netstudy; they import the standard library, and from dask only what every worker has. Arguments and
+netstudy; they import only the standard library and dask. Arguments and
 results are plain values for the same reason.
 """
 

@@ -145,11 +145,14 @@ def _own(where: Local, stack: ExitStack) -> tuple[Any, str]:
             host="127.0.0.1",
             protocol="tls",
             security=distributed.Security.temporary(),
-            dashboard_address=None,
             memory_limit=0,  # engines need the memory, and are not the worker's own
             local_directory=folder,
             silence_logs=logging.CRITICAL,
-            scheduler_kwargs={"allowed_failures": _DEATHS - 1},
+            scheduler_kwargs={
+                "allowed_failures": _DEATHS - 1,
+                "dashboard": False,
+                "dashboard_address": "127.0.0.1:0",
+            },
         )
         stack.callback(cluster.close, timeout=_CONNECT_S)
         # Results need not pass through the scheduler.

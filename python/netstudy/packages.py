@@ -14,9 +14,10 @@ EXTRAS: Final = {
     "pandas": ("pandas", "pyarrow"),
     "polars": ("polars", "pyarrow"),
     "typst": ("typst",),
+    "distributed": ("distributed", "cryptography"),
 }
 """Package -> all packages that are needed to use it. The extras have the same names, except `arrow`
-for pyarrow and `pdf` for typst."""
+for pyarrow, `pdf` for typst and `dask` for distributed."""
 
 
 class MissingPackageError(NetstudyError, ImportError):

@@ -82,8 +82,9 @@ def test_messages_name_what_the_extras_install() -> None:
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
+    names = {"typst": "pdf", "distributed": "dask", "pyarrow": "arrow"}
     for name, needs in EXTRAS.items():
-        extra = extras["pdf" if name == "typst" else name.removeprefix("py")]
+        extra = extras[names.get(name, name)]
         assert tuple(one.partition(">=")[0] for one in extra) == needs
 
 

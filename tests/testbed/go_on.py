@@ -8,11 +8,11 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from netstudy.cli.run import Manner, _carry_out
+from netstudy.cli.run import Manner, complete
 from netstudy.store import Folder
 from netstudy.testbed import named
 
 if __name__ == "__main__":
     folder = Folder(Path(sys.argv[1]))
     manner = Manner(folder.path.parents[1], threads=None, json=False)
-    sys.exit(_carry_out(folder, named(folder.invocation().testbed), manner))
+    sys.exit(complete(folder, named(folder.invocation().testbed), manner))

@@ -16,7 +16,7 @@ from types import FrameType
 from typing import Final
 
 from netstudy.errors import NetstudyError, StudyError, TestbedError
-from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.child import dies_with_parent
 from netstudy.testbed.netns.namespaces import NEEDED, PACKAGES, find_program
 from netstudy.testbed.netns.sandbox import sandbox_command
 from tools.ssh_lab import faults

@@ -27,6 +27,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from netstudy.cli import (
     calibrate,
     clean,
+    collect,
     compare,
     diagnose,
     doctor,
@@ -96,6 +97,7 @@ for verb in (
     validate,
     plan,
     run,
+    collect,
     status,
     ls,
     show,

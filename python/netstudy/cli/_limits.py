@@ -14,6 +14,7 @@ from netstudy.cli._terminal import duration
 from netstudy.errors import StudyError
 
 if TYPE_CHECKING:
+    from netstudy.cli._prepare import Asked
     from netstudy.plan import Estimate, PlannedStudy
     from netstudy.testbed.base import Testbed
     from netstudy.testbed.memory import Memory
@@ -52,6 +53,18 @@ def least(runs: int, testbed: Testbed, threads: int | None) -> Cost:
     from netstudy.plan import Estimate
 
     return _cost(Estimate.of_count(runs), testbed, threads)
+
+
+def check_count(runs: int, asked: Asked, threads: int | None, max_time: str, results: Path) -> None:
+    """Raises StudyError if this number of runs alone needs too much, whatever the runs do."""
+    from netstudy.cli._prepare import chosen
+    from netstudy.study.vocabulary import TESTBEDS
+    from netstudy.testbed import named
+
+    testbed, inventory = chosen(asked.testbed)
+    if testbed in TESTBEDS:  # other names are refused later
+        at_least = least(runs, named(testbed, inventory, asked.study), threads)
+        check_cost(at_least, max_time, results)
 
 
 def _cost(estimate: Estimate, testbed: Testbed, threads: int | None) -> Cost:

@@ -104,6 +104,22 @@ SoFar = Annotated[
         "after it was killed. Nothing is written into its folder.",
     ),
 ]
+On = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="CLUSTER",
+        help="Simulate on workers of dask: dask:local, dask:local:N, or dask:ADDRESS of a "
+        "scheduler, such as dask:tls://10.0.0.5:8786.",
+    ),
+]
+TrustNetwork = Annotated[
+    bool,
+    typer.Option(
+        "--trust-network",
+        help="Allow a scheduler without TLS: whoever reaches its port can run programs as you.",
+    ),
+]
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="No progress; errors and failed runs are still printed."),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
+
+import typer
 
 from netstudy.cli import _options as options
 from netstudy.cli._foreseen import foreseen_warnings
@@ -14,6 +16,7 @@ from netstudy.errors import StudyError
 if TYPE_CHECKING:
     from netstudy.cli._limits import Cost
     from netstudy.cli._prepare import Prepared
+    from netstudy.testbed.base import Testbed
     from netstudy.wire import Plan
 
 _MEMORY_TOLD_BYTES = 1_000_000_000
@@ -35,6 +38,15 @@ def command(
     quick: options.Quick = False,
     without: options.Without = None,
     threads: options.Threads = None,
+    slice_: Annotated[
+        str | None,
+        typer.Option(
+            "--slice",
+            metavar="I/N",
+            help="With --json, only the runs of share I of N, of about the same work each; STUDY "
+            "may be a results folder.",
+        ),
+    ] = None,
     json: options.Json = False,
 ) -> None:
     """Print the runs of a study and their estimated cost; write nothing.
@@ -43,16 +55,27 @@ def command(
     """
     changes = options.with_replicates(overrides, replicates)
     asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
+    if slice_ is not None:
+        if not json:
+            raise StudyError("is for engines, which read JSON; add --json", "--slice")
+        from netstudy.cli._slices import slice_of
+
+        show_lines_of(slice_of(asked, slice_))
+        return
     show_plan(prepare(asked), threads, json=json)
 
 
-def show_plan(prepared: Prepared, threads: int | None, *, json: bool) -> None:
-    """Print a plan: for people or, with `json`, in the engine's format."""
+def show_plan(
+    prepared: Prepared, threads: int | None, *, json: bool, testbed: Testbed | None = None
+) -> None:
+    """Print a plan: for people or, with `json`, in the engine's format. `testbed` estimates the
+    time; by default the invocation's."""
     _refuse_missing_controls(prepared)
     if json:
         show_lines(prepared.planned.lines())
     else:
-        _print_summary(prepared, threads)
+        for name, said in _summary(prepared, threads, testbed):
+            show(f"{name:9}{said}")
 
 
 def show_lines_of(plan: Plan) -> None:
@@ -79,12 +102,9 @@ def estimated(prepared: Prepared) -> str:
     return f"runs: {_at_most(_count(first.runs), _count(whole.runs))}; time: {time}"
 
 
-def _print_summary(prepared: Prepared, threads: int | None) -> None:
-    for name, said in _summary(prepared, threads):
-        show(f"{name:9}{said}")
-
-
-def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str]]:
+def _summary(
+    prepared: Prepared, threads: int | None, testbed: Testbed | None = None
+) -> Iterator[tuple[str, str]]:
     from netstudy.cli._limits import cost, most, too_little_memory
     from netstudy.cli._outline import outline
     from netstudy.cli._programs import command_text
@@ -94,7 +114,7 @@ def _summary(prepared: Prepared, threads: int | None) -> Iterator[tuple[str, str
     from netstudy.units import rough_size
 
     planned = prepared.planned
-    testbed = invoked(prepared.invocation)
+    testbed = testbed or invoked(prepared.invocation)
     first, whole = cost(planned, testbed, threads), most(planned, testbed, threads)
     yield "study", f"{prepared.study.study}, seed {planned.seed}"
     yield "runs", _runs(prepared, first.runs, whole.runs)

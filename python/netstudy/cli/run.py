@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netstudy.cli import _options as options
+from netstudy.cli._cluster import cluster_of, refuse_other_testbeds, testbed_of
 from netstudy.cli._foreseen import foreseen_warnings
 from netstudy.cli._hosts import show_commands
-from netstudy.cli._prepare import Asked, Prepared, chosen, prepare
+from netstudy.cli._prepare import Asked, Prepared, prepare
 from netstudy.cli._programs import refuse_programs, say_programs
 from netstudy.cli._terminal import (
     continue_with,
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from netstudy.store import Folder, Invocation
     from netstudy.study import Command
     from netstudy.testbed.base import Testbed
+    from netstudy.testbed.sweep.address import Where
     from netstudy.wire import Plan
 
 _MANY_RUNS = 10_000
@@ -61,6 +63,10 @@ class Manner:
     no_start: bool = False
     """Whether to refuse a study that starts a program."""
     is_quiet: bool = False
+    on: Where | None = None
+    """The cluster whose workers execute the runs; None: this machine's engine does."""
+    only_prepares: bool = False
+    """True if only the results folder is made."""
 
 
 def command(
@@ -93,6 +99,14 @@ def command(
             "command that would be run there.",
         ),
     ] = False,
+    preparing: Annotated[
+        bool,
+        typer.Option(
+            "--prepare",
+            help="Only make the results folder, for runs that are executed elsewhere: see `plan "
+            "--slice` and `collect`.",
+        ),
+    ] = False,
     max_time: Annotated[
         str, typer.Option("--max-time", help="Refuse a plan estimated to take longer.")
     ] = MAX_TIME,
@@ -100,6 +114,8 @@ def command(
         bool,
         typer.Option("--no-start", help="Refuse a study that starts a program of its own."),
     ] = False,
+    on: options.On = None,
+    trust_network: options.TrustNetwork = False,
     static: options.Static = False,
     png: options.Png = False,
     quiet: options.Quiet = False,
@@ -116,7 +132,8 @@ def command(
     """
     changes = options.with_replicates(overrides, replicates)
     asked = Asked(study, seed, only or (), changes, quick, testbed, variant, scale, without or ())
-    manner = Manner(results, threads, json, Pages(static, png), no_start, quiet)
+    where = cluster_of(on, threads, trusts_network=trust_network)
+    manner = Manner(results, threads, json, Pages(static, png), no_start, quiet, where, preparing)
     # A dry run always ends with exit code 0 if there is no error: without runs, no requirement can
     # be missed.
     if dry_run:
@@ -126,6 +143,8 @@ def command(
         else:
             _show_plan(asked, manner, max_time)
         return
+    if preparing and resume:
+        raise StudyError("the folder of --resume is there already; leave it out", "--prepare")
     raise typer.Exit(_resume(asked, manner) if resume else begin(asked, manner, max_time))
 
 
@@ -143,15 +162,15 @@ def _show_plan(asked: Asked, manner: Manner, max_time: str) -> None:
     space: after the plan was printed or, with --json, instead of printing it."""
     from netstudy.cli._limits import check_cost, most
     from netstudy.cli.plan import show_plan
-    from netstudy.testbed import invoked
 
     prepared = prepare(asked)
     if manner.no_start:
         refuse_programs(programs_of(prepared))
-    cost = most(prepared.planned, invoked(prepared.invocation), manner.threads)
-    if manner.json:  # the JSON has all runs of the plan
-        check_cost(cost, max_time, manner.results)
-    show_plan(prepared, manner.threads, json=manner.json)
+    with testbed_of(prepared.invocation, manner.on) as testbed:
+        cost = most(prepared.planned, testbed, manner.threads)
+        if manner.json:  # the JSON has all runs of the plan
+            check_cost(cost, max_time, manner.results)
+        show_plan(prepared, manner.threads, json=manner.json, testbed=testbed)
     if prepared.invocation.inventory is not None and not manner.json:
         show_commands(prepared)
     check_cost(cost, max_time, manner.results)
@@ -163,13 +182,13 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
     from netstudy.cli._resume import to_resume
     from netstudy.cli.plan import show_lines_of
     from netstudy.execute import left_to_do, made_again
-    from netstudy.testbed import invoked
 
     folder = to_resume(asked, manner.results)
     if manner.no_start:
         refuse_programs(_programs_in(folder))
     again = set(folder.damaged_runs())
-    again |= {one.run for one in made_again(folder, invoked(folder.invocation()))}
+    with testbed_of(folder.invocation(), manner.on) as testbed:
+        again |= {one.run for one in made_again(folder, testbed)}
     left = left_to_do(folder, again)
     if manner.json:
         show_lines_of(left)
@@ -183,44 +202,44 @@ def _show_remainder(asked: Asked, manner: Manner) -> None:
 
 def begin(asked: Asked, manner: Manner, max_time: str = MAX_TIME) -> int:
     """Make a plan and its results folder, run it, and print the answer; returns the exit
-    code. Raises StudyError and TestbedError."""
+    code. If it only prepares, it prints the folder instead. Raises StudyError and TestbedError."""
+    from netstudy.cli._limits import check_cost, most
     from netstudy.store import Folder
-    from netstudy.testbed import invoked
 
     if Folder.at(asked.study) is not None:
         raise StudyError(f"{asked.study} is a results folder; continue it with --resume")
-    prepared = _affordable(asked, manner, max_time)
-    planned, testbed = prepared.planned, invoked(prepared.invocation)
-    say_programs(programs_of(prepared), prepared.invocation.testbed)
-    machine = preflight(testbed, planned.plan_of_one_each, prepared.invocation, manner)
-    testbed.check()
-    for warning in foreseen_warnings(prepared) if not manner.is_quiet else ():
-        say(f"warning: {warning}")
-    if planned.estimate.runs >= _MANY_RUNS:
-        say(f"plan: writing {planned.estimate.runs:,} runs")
-    return _carry_out(new_folder(prepared, manner.results), testbed, manner, machine)
+    prepared = _supported(asked, manner, max_time)
+    planned = prepared.planned
+    if manner.only_prepares:
+        refuse_other_testbeds(prepared.invocation, "--prepare")
+    with testbed_of(prepared.invocation, manner.on) as testbed:
+        check_cost(most(planned, testbed, manner.threads), max_time, manner.results)
+        say_programs(programs_of(prepared), prepared.invocation.testbed)
+        machine = preflight(testbed, planned.plan_of_one_each, prepared.invocation, manner)
+        testbed.check()
+        for warning in foreseen_warnings(prepared) if not manner.is_quiet else ():
+            say(f"warning: {warning}")
+        if planned.estimate.runs >= _MANY_RUNS:
+            say(f"plan: writing {planned.estimate.runs:,} runs")
+        folder = new_folder(prepared, manner.results)
+        if not manner.only_prepares:
+            return complete(folder, testbed, manner, machine)
+    show(folder.path)
+    return 0
 
 
-def _affordable(asked: Asked, manner: Manner, max_time: str) -> Prepared:
+def _supported(asked: Asked, manner: Manner, max_time: str) -> Prepared:
     """Makes the plan, which is not yet expanded into runs. Raises StudyError if this version does
-    not support the plan, or if it needs more than this machine has or more than the allowed
-    time."""
-    from netstudy.cli._limits import check_cost, least, most
-    from netstudy.study.vocabulary import TESTBEDS
-    from netstudy.testbed import invoked, named
+    not support the plan, or if it has more runs than this machine or the allowed time carries."""
+    from netstudy.cli._limits import check_count
 
-    def check_count(runs: int) -> None:
-        testbed, inventory = chosen(asked.testbed)
-        if testbed in TESTBEDS:  # other names are refused later
-            at_least = least(runs, named(testbed, inventory, asked.study), manner.threads)
-            check_cost(at_least, max_time, manner.results)
+    def on_count(runs: int) -> None:
+        check_count(runs, asked, manner.threads, max_time, manner.results)
 
-    prepared = prepare(asked, check_count)
+    prepared = prepare(asked, on_count)
     if manner.no_start:
         refuse_programs(programs_of(prepared))
     refuse_unsupported(prepared.unsupported())
-    whole = most(prepared.planned, invoked(prepared.invocation), manner.threads)
-    check_cost(whole, max_time, manner.results)
     return prepared
 
 
@@ -277,13 +296,18 @@ def refuse_unsupported(parts: Sequence[str]) -> None:
 
 def _resume(asked: Asked, manner: Manner) -> int:
     from netstudy.cli._resume import to_resume
-    from netstudy.execute import made_again
-    from netstudy.testbed import invoked
 
     folder = to_resume(asked, manner.results)
     if manner.no_start:
         refuse_programs(_programs_in(folder))
-    testbed = invoked(folder.invocation())
+    with testbed_of(folder.invocation(), manner.on) as testbed:
+        return resume_folder(folder, testbed, manner)
+
+
+def resume_folder(folder: Folder, testbed: Testbed, manner: Manner) -> int:
+    """Execute the runs that a folder lacks, and print the answer; returns the exit code."""
+    from netstudy.execute import made_again
+
     if folder.is_done() and not folder.changed_since_sealed() and not made_again(folder, testbed):
         folder.clear_lock()
         if not manner.is_quiet:
@@ -292,10 +316,10 @@ def _resume(asked: Asked, manner: Manner) -> int:
 
         return _end(folder, published(folder), manner)
     testbed.check()
-    return _carry_out(folder, testbed, manner, is_resumed=True)
+    return complete(folder, testbed, manner, is_resumed=True)
 
 
-def _carry_out(
+def complete(
     folder: Folder,
     testbed: Testbed,
     manner: Manner,

@@ -3,7 +3,6 @@ process."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 import shutil
 import signal
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from netstudy.errors import StudyError, TestbedError
 from netstudy.plan_lines import plan_lines
 from netstudy.testbed.base import OnRecord
+from netstudy.testbed.child import dies_with_parent
 from netstudy.testbed.survival import EngineDiedError
 from netstudy.wire import EndRecord, EngineRecord, Plan, Record
 
@@ -30,15 +30,14 @@ ENGINE_VARIABLE = "NETSTUDY_ENGINE"
 
 _BAD_PLAN = 2
 """The engine's exit code for a plan that it does not support."""
-_ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+ASKED_TO_END = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 """Signals that end the engine on purpose: they do not count as a crash."""
 _GRACE_S = 5.0
 """Time for the engine to end after SIGTERM, before it is killed."""
 _STDERR_LINES = 10
 
-_PR_SET_PDEATHSIG = 1  # prctl(2), Linux
-
-_RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+RECORD: TypeAdapter[Record] = TypeAdapter(Record)
+"""Reads a line of an engine's output."""
 
 
 def find_engine() -> Path:
@@ -67,21 +66,6 @@ def _named_engine(path: Path) -> Path:
     return path
 
 
-def dies_with_parent() -> Callable[[], None] | None:
-    """A `preexec_fn` that has the kernel kill the child when this process dies, even by kill -9."""
-    if not sys.platform.startswith("linux"):
-        return None
-    prctl = ctypes.CDLL(None).prctl
-    parent = os.getpid()
-
-    def ask() -> None:
-        prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
-        if os.getppid() != parent:  # we died in between
-            os._exit(1)
-
-    return ask
-
-
 def engine_version(engine: Path) -> str:
     """The version that the engine reports. Raises TestbedError when the engine cannot be run."""
     try:
@@ -103,9 +87,9 @@ def run_engine(command: Sequence[str], plan: Plan, on_record: OnRecord) -> None:
         plan_file.seek(0)
         with _child(command, plan_file, errors) as process:
             assert process.stdout is not None
-            passed = _pass_on(process.stdout, on_record, errors)
+            passed = pass_on(process.stdout, on_record, errors)
             code = process.wait()
-        _check_end(code, passed, errors)
+        check_end(code, passed, errors)
 
 
 @contextmanager
@@ -145,16 +129,17 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 @dataclass
-class _Passed:
+class Passed:
     """Whether the first record (`engine`) and the last record (`end`) were read."""
 
     begun: bool = False
     complete: bool = False
 
 
-def _pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> _Passed:
-    """Hand over each record."""
-    passed = _Passed()
+def pass_on(lines: IO[bytes], on_record: OnRecord, errors: IO[bytes]) -> Passed:
+    """Hand over each record of an engine, in order. `errors` is the engine's standard error.
+    Raises TestbedError for anything else than records."""
+    passed = Passed()
     for line in lines:
         record = _parse(line, errors)
         if record is None:
@@ -172,18 +157,20 @@ def _parse(line: bytes, errors: IO[bytes]) -> Record | None:
     if not line.endswith(b"\n"):
         return None
     try:
-        return _RECORD.validate_json(line)
+        return RECORD.validate_json(line)
     except ValidationError as error:
         shown = line[:80].decode("utf-8", "backslashreplace").strip()
         message = f"the engine wrote something that is not a record: {shown!r}{_last(errors)}"
         raise TestbedError(message) from error
 
 
-def _check_end(code: int, passed: _Passed, errors: IO[bytes]) -> None:
+def check_end(code: int, passed: Passed, errors: IO[bytes]) -> None:
+    """Raises an error if the engine ended with this exit code before all was done: StudyError if it
+    refused the plan, EngineDiedError if it was killed, else TestbedError."""
     if code == _BAD_PLAN:
         raise StudyError(f"the engine refuses the plan{_last(errors)}")
     if code < 0:
-        died = passed.begun and -code not in _ASKED_TO_END
+        died = passed.begun and -code not in ASKED_TO_END
         kind = EngineDiedError if died else TestbedError
         raise kind(f"the engine was killed by {_killer(-code)}{_last(errors)}")
     if code == TestbedError.exit_code and (reason := _written(errors)):

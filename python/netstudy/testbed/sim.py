@@ -94,17 +94,21 @@ class Sim:
 
     def seconds(self, estimate: Estimate, *, threads: int | None) -> float:
         """See Testbed.seconds."""
-        closed_form = ((estimate.packets or 0) - estimate.per_hop_packets) / _PACKETS_PER_S
-        untraced = estimate.per_hop_packets - estimate.traced_packets
-        per_hop = untraced / _PER_HOP_PACKETS_PER_S
-        traced = estimate.traced_packets / _TRACED_PACKETS_PER_S
-        opened = estimate.connections * _CONNECTION_S + estimate.users * _USER_S
-        engine_s = (closed_form + per_hop + traced + opened) / (threads or cores())
-        return engine_s + estimate.runs * _RUN_S
+        return engine_seconds(estimate) / (threads or cores()) + estimate.runs * _RUN_S
 
     def memory(self, estimate: Estimate, *, threads: int | None) -> Memory | None:
         """See Testbed.memory."""
         return memory_of(estimate, threads or cores(), _run_bytes)
+
+
+def engine_seconds(estimate: Estimate) -> float:
+    """Rough CPU time of the engine for a plan."""
+    closed_form = ((estimate.packets or 0) - estimate.per_hop_packets) / _PACKETS_PER_S
+    untraced = estimate.per_hop_packets - estimate.traced_packets
+    per_hop = untraced / _PER_HOP_PACKETS_PER_S
+    traced = estimate.traced_packets / _TRACED_PACKETS_PER_S
+    opened = estimate.connections * _CONNECTION_S + estimate.users * _USER_S
+    return closed_form + per_hop + traced + opened
 
 
 def _run_bytes(size: RunSize) -> int:

@@ -35,6 +35,12 @@ def is_of_dead_engine(text: bytes) -> bool:
     return _MARK in text
 
 
+def record_of_dead(run: Run, death: str) -> tuple[RunRecord, bytes]:
+    """The record of a run that made the engine die, and its line. `death` tells how it died."""
+    record = failed_record(run, _FAILED_BY + " ".join(death.split()))
+    return record, to_json(record).encode() + b"\n"
+
+
 def run_surviving(start: Start, plan: Plan, on_record: OnRecord) -> None:
     """Execute all runs of a plan; if an engine dies, new engines execute the runs that it left."""
     _Survivors(start, plan, on_record).make(plan.runs)
@@ -61,8 +67,8 @@ class _Survivors:
 
     def _go_on(self, left: Sequence[Run], death: EngineDiedError) -> None:
         if len(left) == 1:
-            record = failed_record(left[0], _FAILED_BY + " ".join(str(death).split()))
-            self.on_record(record, to_json(record).encode() + b"\n")
+            record, line = record_of_dead(left[0], str(death))
+            self.on_record(record, line)
             self.ended.add(record.run)
             return
         half = (len(left) + 1) // 2

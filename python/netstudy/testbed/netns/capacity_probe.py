@@ -28,7 +28,8 @@ from netstudy.plan.paths import Routes
 from netstudy.plan.workloads import lowering_of
 from netstudy.plan_lines import plan_bytes, read_plan
 from netstudy.testbed.base import Preflight
-from netstudy.testbed.engine import dies_with_parent, find_engine
+from netstudy.testbed.child import dies_with_parent
+from netstudy.testbed.engine import find_engine
 from netstudy.testbed.netns.kernel import Kernel, kernel
 from netstudy.testbed.netns.layout import Switching, make_layout
 from netstudy.testbed.netns.limits import (

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import IO, Protocol
 
-from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.child import dies_with_parent
 
 LINE_BYTES_MAX = 64 * 1024 * 1024
 """The most bytes in a line. A thousand iterations of a server take about 100 kB, the raw text of a

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Final
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.child import dies_with_parent
 
 CONNECT_S: Final = 10
 """How long a log-in may take to reach the host."""

@@ -20,7 +20,7 @@ from typing import Final, Literal, TypeVar
 from pydantic import ValidationError
 
 from netstudy.errors import TestbedError
-from netstudy.testbed.engine import dies_with_parent
+from netstudy.testbed.child import dies_with_parent
 from netstudy.testbed.real.clocks import Ping
 from netstudy.testbed.ssh import host_wire as hw
 from netstudy.testbed.ssh import remote

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netstudy.analysis.gathering import Block, Demands, cell_runs
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.order_statistics import ranks
 from netstudy.analysis.samples import Floats, RunSample
@@ -166,6 +167,38 @@ class SampledQuantity:
     expected: Callable[[Run], float] = measured_samples
     """Number of samples that a planned run has if there are no losses; infinite if it cannot be
     known."""
+    together: Callable[[Sequence[Distribution]], Distribution] | None = None
+    """Joins the samples of several blocks of runs; None: they are raw, and their arrays are
+    joined."""
+
+    def over(self, runs: Sequence[RunSample]) -> Distribution | None:
+        """All samples of the runs of a cell, as `of` gives them; None without any."""
+        cell = cell_runs(runs)
+
+        def find() -> Distribution | None:
+            parts = [part for part in cell.gathered(self._key, self.of_block) if part is not None]
+            cell.forget([self._key])  # the joined samples are kept
+            if self.together is None:
+                return Values.of(parts)
+            return self.together(parts) if parts else None
+
+        return cell.kept((self, "all"), find)
+
+    def of_block(self, block: Block) -> Any:
+        """The samples of a block of runs."""
+        if self.together is not None:
+            return self.of(block)
+        assert self.values is not None, "samples that are not joined otherwise are raw"
+        found = [own for run in block if (own := self.values(run)) is not None]
+        return pooled(found) if found else None
+
+    def demands(self) -> Demands:
+        """What `over` gathers."""
+        return {self._key: self.of_block}
+
+    @property
+    def _key(self) -> tuple[object, str]:
+        return self, "samples"
 
 
 def raw(
@@ -194,7 +227,13 @@ def latencies(
         histogram = of(runs)
         return Latencies(histogram, ns_per_unit) if histogram and histogram.count else None
 
-    return SampledQuantity(noun, found, expected=expected)
+    def together(parts: Sequence[Distribution]) -> Distribution:
+        histograms = [one.histogram for one in parts if isinstance(one, Latencies)]
+        whole = merged(histograms)
+        assert whole is not None, "some part has latencies"
+        return Latencies(whole, ns_per_unit)
+
+    return SampledQuantity(noun, found, expected=expected, together=together)
 
 
 def order_interval(found: Distribution, q: float) -> Interval | None:
@@ -204,7 +243,7 @@ def order_interval(found: Distribution, q: float) -> Interval | None:
     return None if pair is None else Interval(*map(found.at_rank, pair))
 
 
-def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
+def merged(parts: Iterable[RequestHistogram | Histogram]) -> Histogram | None:
     """All requests of some histograms together; None without histograms."""
     found = list(parts)
     if not found:

@@ -177,7 +177,11 @@ class Folder:
         memory at a time."""
         for run in self.plan().runs if runs is None else runs:
             if self._has(run):
-                yield run, self._record(run)
+                yield run, self._record(run.id)
+
+    def record(self, run: str) -> RunRecord | None:
+        """The record of a run without its series, as `records` has it; None: the run has none."""
+        return self._record(run) if self._run_path(run).exists() else None
 
     def series(self, run: str) -> tuple[Series, ...]:
         """The time series of a run. Raises StudyError if the run has no record."""
@@ -256,7 +260,7 @@ class Folder:
 
     def _is_readable(self, run: Run) -> bool:
         try:
-            self._record(run)
+            self._record(run.id)
         except StudyError:
             return False
         return True
@@ -410,12 +414,13 @@ class Folder:
     def _has(self, run: Run) -> bool:
         return self._run_path(run.id).exists()
 
-    def _record(self, run: Run) -> RunRecord:
+    def _record(self, run: str) -> RunRecord:
         def parse(text: bytes) -> RunRecord:
-            return RunRecord.model_validate_json(text).model_copy(update={"series": ()})
+            record = RunRecord.model_validate_json(text)
+            return record.model_copy(update={"series": ()}) if record.series else record
 
         try:
-            return self._parsed(f"{RUNS}/{run.id}.json", parse)
+            return self._parsed(f"{RUNS}/{run}.json", parse)
         except StudyError as error:
             advice = f"netstudy run {self.path} --resume"
             raise StudyError(f"{error}; repeat the run with: {advice}") from error

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from netstudy.analysis.distribution import Marks, raw
+from netstudy.analysis.gathering import Block, cell_runs
 from netstudy.analysis.ideal import arrival_rate_bps, framing
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
@@ -296,19 +297,30 @@ def _bits_of_iteration(run: Run) -> float:
 
 def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
     """Mean time of iterations with a timeout minus the mean of iterations without."""
+    both = [one for one in cell_runs(runs).gathered(*TIMED_OUT) if one is not None]
+    if not both:
+        return None
+    times, late = (np.concatenate(column) for column in zip(*both, strict=True))
+    if min(int(late.sum()), int((~late).sum())) < MIN_GROUP:
+        return None
+    return float(times[late].mean() - times[~late].mean())
+
+
+def _timed_out(block: Block) -> tuple[Floats, Marks] | None:
+    """Gathers the times of the iterations of a block, and marks those with a timeout."""
     both = [
         (times, timeouts)
-        for run in runs
+        for run in block
         if (timeouts := run.column(TABLE, "timeouts")) is not None
         and (times := run.column(TABLE, "completion_ns")) is not None
     ]
     if not both:
         return None
-    times = np.concatenate([times for times, _ in both]) / NS_PER_MS
-    late = np.concatenate([timeouts for _, timeouts in both]) > 0
-    if min(int(late.sum()), int((~late).sum())) < MIN_GROUP:
-        return None
-    return float(times[late].mean() - times[~late].mean())
+    times, timeouts = (np.concatenate(column) for column in zip(*both, strict=True))
+    return times / NS_PER_MS, timeouts > 0
+
+
+TIMED_OUT = "timed out", _timed_out
 
 
 def _each(run: RunSample) -> tuple[Floats, Floats, Floats] | None:
@@ -383,6 +395,7 @@ INCAST = WorkloadAnalysis(
         "bytes",
     ),
     timeout_cost_ms=_timeout_cost_ms,
+    demands=dict([TIMED_OUT]),
     waiting_samples=_each,
     offered=_offered,
     signals=SIGNALS.steps(COMPLETION, DROPS, RETRANSMISSIONS),

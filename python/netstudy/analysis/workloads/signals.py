@@ -6,9 +6,10 @@ are 0 in most studies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from netstudy.analysis.gathering import Block, cell_runs
 from netstudy.analysis.metrics import HOSTS, SWITCH_PORTS, Direction, Metric, RatioOfSums
 from netstudy.analysis.samples import RunSample, Terms, one
 from netstudy.analysis.workloads.base import Step
@@ -31,6 +32,23 @@ def of_switches(*counters: str) -> Count:
 def counted(count: Count, run: RunSample) -> int | None:
     """The count of a run, cached for several metrics."""
     return run.kept(("count", count), lambda: count(run.record))
+
+
+def totals_of(count: Count) -> tuple[Hashable, Callable[[Block], tuple[int, bool]]]:
+    """The key and the part of a count: its sum over the runs of a block, and whether each run
+    counted."""
+
+    def part(block: Block) -> tuple[int, bool]:
+        found = [counted(count, run) for run in block]
+        return sum(one for one in found if one is not None), None not in found
+
+    return ("total", count), part
+
+
+def total_of(runs: Sequence[RunSample], count: Count) -> int | None:
+    """The sum of a count over the runs of a cell; None if a run did not count."""
+    parts = cell_runs(runs).gathered(*totals_of(count))
+    return sum(one for one, _ in parts) if all(is_known for _, is_known in parts) else None
 
 
 def _hosts(record: RunRecord) -> Iterator[Readings]:
@@ -72,6 +90,18 @@ def pauses(record: RunRecord) -> int | None:
     found = [of_switches("pauses_sent")(record), of_hosts("pauses_sent")(record)]
     known = [value for value in found if value is not None]
     return sum(known) if len(known) == len(found) else None
+
+
+COUNTS: tuple[Count, ...] = (
+    marks,
+    forwarded,
+    ring_drops,
+    loss_probes,
+    probe_repairs,
+    setup_retransmissions,
+    pauses,
+)
+"""All counts of signals."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ with the effect is constant is not tested as a cause: the two are the same obser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,10 +24,10 @@ from scipy.special import bdtrc
 
 from netstudy.analysis.beyond_wire import BeyondWire, Grown, beyond_wire, grown
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.gathering import Block, Demands, Part
+from netstudy.analysis.gathering import Block, Demands, NotAlike, Part
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import Metric
+from netstudy.analysis.metrics import Metric, RatioOfSums
 from netstudy.analysis.rank import (
     MIN_PAIRS,
     RankCorrelation,
@@ -36,7 +37,7 @@ from netstudy.analysis.rank import (
     standard_ranks,
 )
 from netstudy.analysis.ratio import holm
-from netstudy.analysis.samples import Floats, RunSample
+from netstudy.analysis.samples import Floats, NotAlikeError, RunSample
 from netstudy.analysis.signals import LongWaits, Signals, least_rto_ms, long_waits, signals
 from netstudy.analysis.verdict import ALPHA
 from netstudy.analysis.workloads import WorkloadAnalysis
@@ -215,10 +216,17 @@ def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
 
 def _has_entries(step: Step) -> Callable[[Block], bool]:
     """Whether some run of a block has samples of the cause and of the effect."""
-    return lambda block: any(
-        _entries(step.cause, run) is not None and _entries(step.effect, run) is not None
-        for run in block
-    )
+
+    def part(block: Block) -> bool:
+        with suppress(NotAlikeError):
+            both = (_entries_by_rows(step.cause, block), _entries_by_rows(step.effect, block))
+            return all(one is not None for one in both)
+        return any(
+            _entries(step.cause, run) is not None and _entries(step.effect, run) is not None
+            for run in block
+        )
+
+    return part
 
 
 def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link:
@@ -245,16 +253,32 @@ def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | No
 
 def _rhos(cause: Metric, effect: Metric) -> Callable[[Block], Floats]:
     """Rho between the samples of each run of a block that has some."""
-    return lambda block: np.array(
-        [
+
+    def part(block: Block) -> Floats:
+        each = [
             rho_of(x, y)
-            for run in block
+            for run in _varying(block, cause, effect)
             if (x := _ranked(cause, run)) is not None
             and (y := _ranked(effect, run)) is not None
             and x.size == y.size
-        ],
-        dtype=np.float64,
-    )
+        ]
+        return np.array(each, dtype=np.float64)
+
+    return part
+
+
+def _varying(block: Block, cause: Metric, effect: Metric) -> Iterable[RunSample]:
+    """The runs of a block in which neither metric is constant, as far as that is seen at once."""
+    try:
+        both = (_entries_by_rows(cause, block), _entries_by_rows(effect, block))
+    except NotAlikeError:
+        return block
+    varies = np.ones(len(block), dtype=np.bool_)
+    for one in both:
+        if one is None:
+            return ()
+        varies &= (one != one[:, :1]).any(axis=1)
+    return [block[int(place)] for place in np.flatnonzero(varies)]
 
 
 def demands_of(workload: WorkloadAnalysis) -> Demands:
@@ -287,6 +311,25 @@ def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
         return None
     left, right = np.array(both, dtype=np.float64).T
     return rho(left, right)
+
+
+def _entries_by_rows(metric: Metric, block: Block) -> Floats | None:
+    """`_entries` of all runs of a block, as a matrix with a row for each."""
+
+    def find() -> Floats | NotAlike | None:
+        reading = metric.reading
+        try:
+            if not isinstance(reading, RatioOfSums) or reading.of_rows is None:
+                return NotAlike()
+            pair = reading.of_rows(block)
+        except NotAlikeError:
+            return NotAlike()
+        return None if pair is None or pair[0].shape[1] < 2 else pair[0] / pair[1]
+
+    found = block.kept(("entries", metric.name), find)
+    if isinstance(found, NotAlike):
+        raise NotAlikeError
+    return found
 
 
 def _entries(metric: Metric, run: RunSample) -> Floats | None:

@@ -6,8 +6,10 @@ value that was not measured is None, never 0.
 
 from __future__ import annotations
 
+import gc
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -196,7 +198,8 @@ def pool(
     of_nodes = tuple(metric for metric in node_metrics(first) if metric.name not in named)
     measures = Measures(workload, (*metrics, *own), of_nodes)
     pooling = _Pooling(plan, _reader(records), series, measures)
-    rows = [pooling.row(places) for places in groups]
+    with collected_by_count():
+        rows = [pooling.row(places) for places in groups]
     rows.sort(key=lambda row: _position(row.treatment, factors))
     return CellTable(
         study=plan.study,
@@ -261,6 +264,19 @@ def _position(treatment: Treatment, factors: Mapping[str, tuple[Level, ...]]) ->
         levels.index(treatment[name]) if name in treatment else -1
         for name, levels in factors.items()
     )
+
+
+@contextmanager
+def collected_by_count() -> Iterator[None]:
+    """Stops the search for cycles among objects. Parsed records have none, but there are so many of
+    their objects that the search would take longer than parsing them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def _reader(records: Sequence[RunRecord] | Reader) -> Reader:

@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any, Final, TypeVar, overload
 
-from netstudy.analysis.samples import RunSample
+import numpy as np
+
+from netstudy.analysis.samples import Floats, NotAlikeError, RunSample
 from netstudy.wire import Run, RunRecord
 
 T = TypeVar("T")
@@ -30,6 +33,10 @@ Part = Callable[["Block"], Any]
 """Gathers from the runs of a block."""
 Demands = Mapping[Hashable, Part]
 """Key -> how its parts are gathered."""
+
+
+class NotAlike:
+    """Kept in place of a NotAlikeError, which would keep its block alive."""
 
 
 class Block(Sequence[RunSample]):
@@ -59,6 +66,53 @@ class Block(Sequence[RunSample]):
             self._kept[key] = find()
         found: T = self._kept[key]
         return found
+
+    def column(self, table: str, name: str) -> Floats | None:
+        """A column of a table of samples as a matrix with a row for each run; None if no run has
+        it. Raises NotAlikeError if the runs have different numbers of rows."""
+        found = self.kept(("column", table, name), lambda: self._column(table, name))
+        if isinstance(found, NotAlike):
+            raise NotAlikeError
+        return found
+
+    def clear(self) -> None:
+        """Drops whatever was computed from the block and cached with it."""
+        self._kept.clear()
+
+    @property
+    def measure_s(self) -> list[float | None]:
+        """The length of the measuring phase of each run."""
+        return self.kept("measure_s", lambda: [run.measure_s for run in self])
+
+    @property
+    def bytes_received(self) -> Floats | None:
+        """See Columns: a column with the bytes of each run."""
+        received = self.kept("bytes received", lambda: [run.bytes_received for run in self])
+        known = [one for one in received if one is not None]
+        if len(known) < len(received):
+            if known:
+                raise NotAlikeError
+            return None
+        return np.array(known, dtype=np.float64)[:, np.newaxis]
+
+    def _column(self, table: str, name: str) -> Floats | NotAlike | None:
+        rows = self.kept(
+            ("table", table), lambda: [getattr(run.record.samples, table) for run in self]
+        )
+        values = [() if row is None else getattr(row, name) or () for row in rows]
+        lengths = {len(one) for one in values}
+        if lengths == {0}:
+            return None
+        if len(lengths) > 1:
+            return NotAlike()
+        width = lengths.pop()
+        try:
+            flat = np.fromiter(
+                chain.from_iterable(values), dtype=np.float64, count=width * len(values)
+            )
+        except TypeError:  # some values are missing
+            return np.array(values, dtype=np.float64)
+        return flat.reshape(len(values), width)
 
 
 class CellRuns(Sequence[RunSample]):
@@ -313,6 +367,7 @@ class Gathering:
         block = Block(self._open)
         for key, part in self._demands.items():
             self._parts[key].append(part(block))
+        block.clear()  # it refers to the block, which would live until the next search for cycles
         self._ends.append(len(self._planned))
         self._blocks = [(block, self._bytes)]  # only the last one stays in memory
         self._open, self._bytes = [], 0
@@ -329,12 +384,10 @@ def record_bytes(record: RunRecord) -> int:
     readings += sum(len(port) for node in record.ports.values() for port in node.values())
     values = sum(
         len(column)
-        for table in vars(record.samples).values()
-        if table is not None and not isinstance(table, tuple)
+        for tables in vars(record.samples).values()
+        for table in (tables if isinstance(tables, tuple) else (tables,))
+        if table is not None
         for column in vars(table).values()
         if isinstance(column, tuple)
     )
-    buckets = sum(len(one.value_ns) for one in record.samples.request)
-    parts = sum(len(one.reason) for one in record.samples.time)
-    values += 2 * buckets + 6 * parts
     return _RECORD_BYTES + _READING_BYTES * readings + _VALUE_BYTES * values

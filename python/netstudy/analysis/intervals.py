@@ -146,9 +146,15 @@ def variance_of_mean(values: Sequence[float]) -> float:
 
 def packed(values: Floats) -> Floats:
     """The same values in little memory if all are equal: many counts are 0 in every run."""
-    if values.size < 2 or not np.array_equal(values[1:], values[:-1], equal_nan=True):
+    if values.size < 2 or not _are_same(values):
         return values
     return np.broadcast_to(values[0].copy(), values.shape)
+
+
+def _are_same(values: Floats) -> bool:
+    if values[0] != values[0]:  # NaN, for runs without a value
+        return bool(np.isnan(values).all())
+    return bool(values[0] == values[-1] and (values == values[0]).all())
 
 
 class Sums:
@@ -186,6 +192,12 @@ class Sums:
             None if len(known) == len(found) else np.array(places),
             known[0] if len(known) == 1 else None,
         )
+
+    @classmethod
+    def of_rows(cls, above: Floats, below: Floats) -> Sums:
+        """The sums of runs whose terms are the rows of two matrices."""
+        terms = (above[0], below[0]) if len(above) == 1 else None
+        return cls(above.sum(axis=1), below.sum(axis=1), len(above), None, terms)
 
     @classmethod
     def joined(cls, parts: Sequence[Sums]) -> Sums:

@@ -18,7 +18,12 @@ from typing import Literal, Protocol
 
 import numpy as np
 
-from netstudy.analysis.distribution import Distribution, SampledQuantity, order_interval
+from netstudy.analysis.distribution import (
+    Distribution,
+    SampledQuantity,
+    order_interval,
+    quantiles,
+)
 from netstudy.analysis.gathering import Block, Demands, cell_runs
 from netstudy.analysis.intervals import (
     Estimate,
@@ -29,7 +34,7 @@ from netstudy.analysis.intervals import (
     variance_of_mean,
 )
 from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
-from netstudy.analysis.samples import Floats, RunSample, Terms
+from netstudy.analysis.samples import Columns, Floats, NotAlikeError, RunSample, Terms
 from netstudy.study.vocabulary import MetricName, Scope
 from netstudy.wire import Run
 
@@ -65,6 +70,9 @@ class RatioOfSums:
     over_time: bool = field(default=False, kw_only=True)
     """Whether the entries of a run, if there are several, are consecutive intervals of its
     measuring phase."""
+    of_rows: Callable[[Block], Terms | None] | None = field(default=None, kw_only=True)
+    """The terms of all runs of a block, as matrices with a row for each run, or NotAlikeError;
+    None: the terms can only be read run by run."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The sum of all numerators ÷ the sum of all denominators."""
@@ -90,6 +98,13 @@ class RatioOfSums:
 
     def of_block(self, block: Block) -> Sums:
         """The sums of each run of a block."""
+        if self.of_rows is not None:
+            try:
+                rows = self.of_rows(block)
+            except NotAlikeError:
+                pass
+            else:
+                return Sums.of([None] * len(block)) if rows is None else Sums.of_rows(*rows)
         return Sums.of([self.of(run) for run in block])
 
     def demands(self) -> Demands:
@@ -99,6 +114,12 @@ class RatioOfSums:
     @property
     def _key(self) -> tuple[object, str]:
         return self, "sums"
+
+
+def by_rows(of: Callable[[Columns], Terms | None]) -> RatioOfSums:
+    """A ratio of sums whose terms treat the rows of a matrix alike, so that one formula serves a
+    run and a block of runs."""
+    return RatioOfSums(of, of_rows=of)
 
 
 @dataclass(frozen=True)
@@ -239,8 +260,21 @@ class Percentile:
 
     def of_block(self, block: Block) -> Floats:
         """The percentile of each run of a block; NaN if it has none."""
+        found = self._of_rows(block)
+        if found is not None:
+            return packed(found)
         each = (math.nan if (own := self.of_run(run)) is None else own for run in block)
         return packed(np.fromiter(each, dtype=np.float64, count=len(block)))
+
+    def _of_rows(self, block: Block) -> Floats | None:
+        """The percentiles of all runs at once; None: they must be read one by one."""
+        rows = self.quantity.rows_of(block)
+        if rows is None:
+            return None
+        if not rows.shape[1] or not has_beyond(self.q, rows.shape[1]):
+            return np.full(len(block), math.nan)
+        ascending = block.kept((self.quantity, "sorted"), lambda: np.sort(rows))
+        return np.asarray(quantiles(ascending, self.q), dtype=np.float64)
 
     def demands(self) -> Demands:
         """See Reading.demands."""

@@ -8,7 +8,6 @@ reads the records again: it is slower, and gives the same results.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Final
 
 from netstudy.analysis import causes
 from netstudy.analysis.accounts import accounts_part
@@ -27,12 +26,9 @@ from netstudy.analysis.signals import settle_waits, waiting_part
 from netstudy.analysis.standing_queues import queues_part
 from netstudy.analysis.workloads import signals
 from netstudy.analysis.workloads.base import lengths_part
-from netstudy.analysis.workloads.probe import PROBE
-from netstudy.analysis.workloads.request import REQUEST, latencies_demand
+from netstudy.analysis.workloads.probe import PROBE_DEMANDS
 from netstudy.study.vocabulary import MetricName, Scope
-from netstudy.wire import PhaseKind, Run
-
-_PHASES: Final[tuple[PhaseKind, ...]] = ("idle", "measure")
+from netstudy.wire import Run
 
 
 def demands_of(measures: Measures, run: Run) -> Demands:
@@ -52,13 +48,11 @@ def demands_of(measures: Measures, run: Run) -> Demands:
         **share_demands(),
         **causes.demands_of(workload),
         **workload.demands,
+        **PROBE_DEMANDS,
     }
     found |= map(signals.totals_of, (dropped_at_ports, *signals.COUNTS))
     if workload.waiting_samples is not None:
-        found[workload.waiting_samples] = waiting_part(workload.waiting_samples)
-    for phase in _PHASES:
-        found |= [latencies_demand(PROBE, phase)]
-    found |= [latencies_demand(REQUEST, "measure")]
+        found["waiting"] = waiting_part(workload)
     for metric in (*measures.metrics, *_of_nodes(measures, run)):
         found |= metric.reading.demands()
         if metric.sampled is not None:
@@ -71,7 +65,6 @@ def settle(row: CellRow, measures: Measures) -> None:
     parts: a study has a hundred metrics of nodes, but shows single runs of few."""
     settle_waits(row, measures.workload)
     causes.timeout_cost_ms(row, measures.workload)
-    row.runs.forget(measures.workload.demands)
     of_nodes = _of_nodes(measures, row.planned[0])
     for metric in (*measures.metrics, *of_nodes):
         row.estimate(metric)

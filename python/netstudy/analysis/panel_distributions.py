@@ -8,20 +8,20 @@ distribution is not used.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.distribution import Distribution, SampledQuantity, Values, raw
-from netstudy.analysis.gathering import Demands
+from netstudy.analysis.distribution import Distribution, Marks, SampledQuantity, Values, raw
+from netstudy.analysis.gathering import Block, Demands
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, Percentile, Share
 from netstudy.analysis.order_statistics import Lacking, carries, fewest
-from netstudy.analysis.samples import Floats, RunSample, Terms, each
+from netstudy.analysis.samples import Floats, NotAlikeError, RunSample, Terms, each
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.wire import Level
@@ -197,19 +197,22 @@ def _samples(
 def _humps(runs: Sequence[RunSample], quantity: SampledQuantity) -> Humps | None:
     if quantity.timeouts is None:
         return None
-    share = Share(_share_of_marks(quantity)).estimate(runs)
+    share = _share_of_marks(quantity).estimate(runs)
     if share is None:
         return None
     return Humps(_hump(runs, quantity, waited=True), _hump(runs, quantity, waited=False), share)
 
 
 @cache  # so that the same function is the same key of what was gathered
-def _share_of_marks(quantity: SampledQuantity) -> Callable[[RunSample], Terms | None]:
-    def terms(run: RunSample) -> Terms | None:
-        marked = None if quantity.timeouts is None else quantity.timeouts(run)
+def _share_of_marks(quantity: SampledQuantity) -> Share:
+    def terms(marked: Marks | None) -> Terms | None:
         return None if marked is None else each(np.where(marked, 100.0, 0.0))
 
-    return terms
+    marks, rows = quantity.timeouts, quantity.marked_rows
+    return Share(
+        lambda run: None if marks is None else terms(marks(run)),
+        of_rows=None if rows is None else lambda block: terms(rows(block)),
+    )
 
 
 def _hump(runs: Sequence[RunSample], quantity: SampledQuantity, *, waited: bool) -> Hump | None:
@@ -225,7 +228,20 @@ def _hump(runs: Sequence[RunSample], quantity: SampledQuantity, *, waited: bool)
 @cache
 def _part(quantity: SampledQuantity, *, waited: bool) -> SampledQuantity:
     """The samples that waited for a timeout, or that did not."""
-    return raw(quantity.noun, lambda run: part_of(run, quantity, waited=waited))
+
+    def rows(block: Block) -> Floats | None:
+        # Most blocks have no timeout: then one part is empty, and the other is the whole.
+        marks = None if quantity.marked_rows is None else quantity.marked_rows(block)
+        whole = quantity.rows_of(block)
+        if whole is None or marks is None or marks.any():
+            raise NotAlikeError
+        return whole[:, :0] if waited else whole
+
+    return raw(
+        quantity.noun,
+        lambda run: part_of(run, quantity, waited=waited),
+        rows=None if quantity.rows is None else rows,
+    )
 
 
 def humps_demands(quantity: SampledQuantity) -> Demands:
@@ -235,7 +251,7 @@ def humps_demands(quantity: SampledQuantity) -> Demands:
         found |= Percentile(q, quantity).demands()
     if quantity.timeouts is None:
         return found
-    found |= Share(_share_of_marks(quantity)).demands()
+    found |= _share_of_marks(quantity).demands()
     for waited in (True, False):
         found |= Percentile(0.5, _part(quantity, waited=waited)).demands()
     return found

@@ -13,6 +13,7 @@ minimum RTO (RFC 8985, 7.2; `tcp_schedule_loss_probe`). A lost SYN waits for the
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -26,7 +27,7 @@ from netstudy.analysis.ideal import group_of
 from netstudy.analysis.intervals import packed
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, Percentile
-from netstudy.analysis.samples import NS_PER_MS, Floats, RunSample, dropped_at_ports
+from netstudy.analysis.samples import NS_PER_MS, Floats, NotAlikeError, dropped_at_ports
 from netstudy.analysis.standing_queues import StandingQueue, standing_queue
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import (
@@ -43,7 +44,6 @@ from netstudy.wire import Level, Run
 
 Waiting = tuple[Floats, Floats, Floats]
 """For each sample: time in ms, timeouts, retransmitted segments."""
-WaitingSamples = Callable[[RunSample], Waiting | None]
 
 NEAR: Final = (0.8, 2.0)
 """A wait between these bounds, in minimum RTOs, counts as about one minimum RTO."""
@@ -208,7 +208,7 @@ def _counted(
     samples = workload.waiting_samples
     if samples is None:
         return _by_percentiles(cell, workload, min_rto_ms)
-    return cell.runs.kept(_counted, lambda: _among(cell.runs, samples, min_rto_ms))
+    return cell.runs.kept(_counted, lambda: _among(cell.runs, workload, min_rto_ms))
 
 
 def settle_waits(cell: CellRow, workload: WorkloadAnalysis) -> None:
@@ -216,28 +216,35 @@ def settle_waits(cell: CellRow, workload: WorkloadAnalysis) -> None:
     min_rto_ms, samples = least_rto_ms(cell.planned[0]), workload.waiting_samples
     if min_rto_ms is not None and samples is not None:
         _counted(cell, workload, min_rto_ms)
-        cell.runs.forget([samples])
+        cell.runs.forget(["waiting"])
 
 
-def waiting_part(samples: WaitingSamples) -> Callable[[Block], Waiting | None]:
+def waiting_part(workload: WorkloadAnalysis) -> Callable[[Block], Waiting | None]:
     """Gathers the samples of a block: times in ms, timeouts, retransmitted segments."""
+    samples, rows = workload.waiting_samples, workload.waiting_rows
+    assert samples is not None, "the workload counts timeouts for each sample"
 
     def part(block: Block) -> Waiting | None:
+        if rows is not None:
+            with suppress(NotAlikeError):
+                found = rows(block)
+                return None if found is None else _joined([[one.ravel() for one in found]])
         each = [found for run in block if (found := samples(run)) is not None]
         return _joined(each) if each else None
 
     return part
 
 
-def _joined(each: Sequence[Waiting]) -> Waiting:
+def _joined(each: Sequence[Sequence[Floats]]) -> Waiting:
     times, timeouts, again = (np.concatenate(column) for column in zip(*each, strict=True))
     return times, packed(timeouts), packed(again)
 
 
 def _among(
-    runs: CellRuns, samples: WaitingSamples, min_rto_ms: float
+    runs: CellRuns, workload: WorkloadAnalysis, min_rto_ms: float
 ) -> tuple[int | None, int, int] | None:
-    each = [one for one in runs.gathered(samples, waiting_part(samples)) if one is not None]
+    parts = runs.gathered("waiting", waiting_part(workload))
+    each = [one for one in parts if one is not None]
     if not each:
         return None
     times, timeouts, again = _joined(each)

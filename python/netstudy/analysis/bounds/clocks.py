@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -13,7 +14,7 @@ from netstudy.analysis.cells import CellRow
 from netstudy.analysis.gathering import Block, Demands
 from netstudy.analysis.ideal import group_of
 from netstudy.analysis.intervals import packed
-from netstudy.analysis.samples import NS_PER_S, Floats, RunSample
+from netstudy.analysis.samples import NS_PER_S, Floats, NotAlikeError, RunSample
 from netstudy.wire import Role
 
 _CLOCKS: Final[dict[str, tuple[LimitKind, str]]] = {
@@ -54,10 +55,23 @@ def _shares(column: str) -> Callable[[Block], Floats]:
     """The shares of the runs of a block that have the clock."""
 
     def part(block: Block) -> Floats:
+        with suppress(NotAlikeError):
+            return packed(_shares_by_rows(block, column))
         found = [share for run in block if (share := _share_pct(run, column)) is not None]
         return packed(np.array(found, dtype=np.float64))
 
     return part
+
+
+def _shares_by_rows(block: Block, column: str) -> Floats:
+    waited, windows = block.column("connection", column), block.measure_s
+    if waited is None:
+        return np.empty(0)
+    if not all(windows) or np.isnan(waited).any():
+        raise NotAlikeError
+    ends = waited.shape[1] * len(block[0].planned.workload.sending)
+    shares: Floats = 100 * waited.sum(axis=1) / (ends * np.array(windows) * NS_PER_S)
+    return shares
 
 
 def _share_pct(run: RunSample, column: str) -> float | None:

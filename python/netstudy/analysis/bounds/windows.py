@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from netstudy.analysis.gathering import Block
 from netstudy.analysis.ideal import framing, group_of
 from netstudy.analysis.machines import is_simulated_in
 from netstudy.analysis.receive_window import window_bytes
-from netstudy.analysis.samples import Floats
+from netstudy.analysis.samples import Floats, NotAlikeError
 from netstudy.plan.paths import Routes
 from netstudy.wire import Run
 
@@ -52,6 +53,8 @@ def share_of_bound(row: CellRow, part: Part) -> float | None:
 
 def rates_part(block: Block) -> Floats | None:
     """Gathers the bytes a second of each run of a block; None if one of them did not count."""
+    with suppress(NotAlikeError):
+        return _rates_by_rows(block)
     rates = []
     for run in block:
         moved = [run.column("connection", name) for name in ("bytes_received", "bytes_sent")]
@@ -59,6 +62,15 @@ def rates_part(block: Block) -> Floats | None:
             return None
         rates.append(sum(float(one.sum()) for one in moved if one is not None) / run.measure_s)
     return np.array(rates, dtype=np.float64)
+
+
+def _rates_by_rows(block: Block) -> Floats | None:
+    moved = [block.column("connection", name) for name in ("bytes_received", "bytes_sent")]
+    seconds = block.measure_s
+    if not all(seconds) or any(one is None for one in moved):
+        return None
+    total = sum(one.sum(axis=1) for one in moved if one is not None)
+    return np.asarray(total / np.array(seconds, dtype=np.float64))
 
 
 def _is_real(row: CellRow) -> bool:

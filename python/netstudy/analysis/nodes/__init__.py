@@ -22,10 +22,10 @@ from netstudy.analysis.gathering import Block
 from netstudy.analysis.intervals import Estimate, Sums
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading, within_percents
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Rule
-from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
+from netstudy.analysis.nodes.goodput import goodput, goodput_by_second, goodput_of_block
 from netstudy.analysis.nodes.growth import Fraction, Growth, between_samples, over_phase, overruns
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
-from netstudy.analysis.nodes.readings import PhaseReadings
+from netstudy.analysis.nodes.readings import readings_of_block
 from netstudy.analysis.samples import Floats, RunSample, Terms
 from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of
 from netstudy.study.vocabulary import (
@@ -192,10 +192,12 @@ class _OverPhase(RatioOfSums):
 
 def _sums_of_block(name: MetricName, formula: Formula, runs: Block) -> Sums | None:
     """The sums of all runs; None if the runs cannot be combined and must be read one by one."""
-    if name.base == GOODPUT or name.is_state:
+    if name.is_state or not runs.kept("is a cell", lambda: _are_of_one_cell(runs)):
         return None
-    if not runs.kept("is a cell", lambda: _are_of_one_cell(runs)):
-        return None
+    if name.base == GOODPUT:
+        assert name.scope is not None, f"{name} is measured at no node"
+        found = _places(runs[0], name.scope, name.base)
+        return goodput_of_block(runs, found) if found and name.phase == "measure" else None
     if runs.kept((overruns, name.phase), lambda: any(_runs_on(run, name.phase) for run in runs)):
         return None
     assert name.scope is not None, f"{name} is measured at no node"
@@ -277,7 +279,8 @@ def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Gr
     keeper = runs if isinstance(runs, Block) else first
 
     def find() -> list[Growth | None]:
-        read = keeper.kept((PhaseReadings, name.phase), lambda: PhaseReadings(runs, name.phase))
+        block = runs if isinstance(runs, Block) else Block(runs)
+        read = readings_of_block(block, name.phase)
         return [over_phase(read, place, name.phase) for place in _places(first, scope, name.base)]
 
     return keeper.kept((scope, name.phase, name.base == WATCHED), find)

@@ -8,11 +8,13 @@ port are read into one matrix.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Sequence
+from functools import cache
 from itertools import chain
 from typing import TypeVar
 
 import numpy as np
 
+from netstudy.analysis.gathering import Block
 from netstudy.analysis.samples import NS_PER_S, Floats, RunSample
 from netstudy.wire import (
     MAXIMA,
@@ -113,22 +115,22 @@ class PhaseReadings:
         return columns.get, frozenset(names)
 
     def _one_by_one(self, read: Sequence[Readings]) -> Counters:
-        found: dict[str, Floats | None] = {}
+        edges = self._edges  # not `self`, which would keep itself and its runs alive
+        return cache(lambda name: _grown(read, edges, name)), frozenset().union(*read)
 
-        def column(name: str) -> Floats | None:
-            if name not in found:
-                found[name] = self._grown(read, name)
-            return found[name]
 
-        return column, frozenset().union(*read)
+def _grown(read: Sequence[Readings], edges: Sequence[Edges], name: str) -> Floats | None:
+    grown = [
+        None if (values := one.get(name)) is None else growth_between(name, values, ends)
+        for one, ends in zip(read, edges, strict=True)
+    ]
+    known = [np.nan if one is None else one for one in grown]
+    return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
 
-    def _grown(self, read: Sequence[Readings], name: str) -> Floats | None:
-        grown = [
-            None if (values := one.get(name)) is None else growth_between(name, values, edges)
-            for one, edges in zip(read, self._edges, strict=True)
-        ]
-        known = [np.nan if one is None else one for one in grown]
-        return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
+
+def readings_of_block(block: Block, phase: PhaseKind) -> PhaseReadings:
+    """The readings of a block, cached with it."""
+    return block.kept((PhaseReadings, phase), lambda: PhaseReadings(block, phase))
 
 
 def readings_of(run: RunSample, node: str, port: str | None) -> Readings:

@@ -157,10 +157,12 @@ class WorkloadAnalysis:
     """For the runs of one cell: the mean time of samples with a timeout minus the mean time of
     samples without; None: timeouts are not counted for each sample."""
     demands: Demands = field(default_factory=dict)
-    """What `timeout_cost_ms` gathers from the runs of a cell."""
+    """What `latencies` and `timeout_cost_ms` gather from the runs of a cell."""
     waiting_samples: Callable[[RunSample], tuple[Floats, Floats, Floats] | None] | None = None
     """For each sample of a run: time in ms, timeouts, retransmitted segments; None: not counted for
     each sample."""
+    waiting_rows: Callable[[Block], tuple[Floats, Floats, Floats] | None] | None = None
+    """`waiting_samples` of a block, as matrices with a row for each run, or NotAlikeError."""
     offered: Callable[[Run], Sequence[int | None]] | None = None
     """The most bytes that each connection of a plan has to send at any one time; None: there is
     always more to send."""

@@ -272,6 +272,7 @@ REQUESTS = WorkloadAnalysis(
     response=LATENCY,
     starved=starved_connections,
     latencies=of_requests,
+    demands=dict([latencies_demand(REQUEST, "measure")]),
     tail=(LATENCY_P50, LATENCY_P99),
     offered=_offered,
     offered_per_s=_offered_per_s,

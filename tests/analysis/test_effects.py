@@ -11,6 +11,7 @@ import pytest
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.effects import Effects, PairEffect, effects
+from netstudy.analysis.gathering import CellRuns
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.workloads.base import Counted
 from netstudy.analysis.workloads.incast import COMPLETION, DROPS
@@ -46,7 +47,7 @@ def cells(
 
 
 def cell(treatment: Treatment, metric: str, estimate: Estimate) -> CellRow:
-    row = CellRow(treatment, ("main",), (), (), (), Counted("iteration", lambda _: 1))
+    row = CellRow(treatment, ("main",), (), CellRuns(()), (), Counted("iteration", lambda _: 1))
     row._known[metric] = estimate
     return row
 

@@ -10,9 +10,9 @@ from scipy import stats
 from netstudy.analysis.intervals import (
     Estimate,
     Interval,
+    Sums,
     batch_means,
     lag_one,
-    over_runs,
     ratio_of_sums,
     variance_of_mean,
 )
@@ -86,7 +86,7 @@ def test_nothing_to_divide_by_is_missing_and_not_zero() -> None:
 
 def test_replicates_make_the_run_the_unit() -> None:
     runs = [(np.array([1.0, 3.0]), np.ones(2)), (np.array([5.0, 7.0]), np.ones(2))]
-    estimate = over_runs(runs)
+    estimate = Sums.of(runs).estimate()
     assert estimate is not None
     assert (estimate.value, estimate.n, estimate.unit) == (4, 2, "run")
     assert estimate.variance == pytest.approx(4)  # run means 2 and 6: s² = 8, over 2
@@ -94,7 +94,7 @@ def test_replicates_make_the_run_the_unit() -> None:
 
 def test_a_single_run_falls_back_to_batches_of_its_iterations() -> None:
     values = np.arange(64.0) % 2
-    estimate = over_runs([(values, np.ones(64))])
+    estimate = Sums.of([(values, np.ones(64))]).estimate()
     assert estimate is not None
     assert (estimate.value, estimate.unit) == (0.5, "batch")
 

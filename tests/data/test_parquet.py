@@ -112,14 +112,14 @@ def test_each_record_is_read_once(
     incast: netstudy.StudyData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: Counter[str] = Counter()
-    read = Folder.record
+    read = Folder._record
 
     def counted(folder: Folder, run: str) -> object:
         seen[run] += 1
         return read(folder, run)
 
     table = incast.samples("iteration")
-    monkeypatch.setattr(Folder, "record", counted)
+    monkeypatch.setattr(Folder, "_record", counted)
     assert table.to_arrow().num_rows > 0
     assert set(seen.values()) == {1}
 

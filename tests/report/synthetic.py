@@ -64,6 +64,9 @@ class FakeFolder:
     def records(self) -> list[RunRecord]:
         return self.made_records
 
+    def record(self, run: str) -> RunRecord | None:
+        return next((one for one in self.made_records if one.run == run), None)
+
 
 def members(group: str, count: int) -> tuple[str, ...]:
     """A single host bears the group's name, several have numbers."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final, Literal
 
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.gathering import Block
 from netstudy.plan.paths import directions
 from netstudy.queues import kinds_of
 from netstudy.wire import Network, Place, Reason, TimeAccount
@@ -145,9 +147,8 @@ def unit_time(row: CellRow, view: TimeView, group: TimeGroup) -> UnitTime | None
     """The mean time of the units of a cell, over all of its runs with accounts; None: there are
     none. Hosts of one group count together. Of the worst units, the slowest one counts."""
     found = [
-        (run.run, account)
-        for run in row.runs
-        for account in run.record.samples.time
+        (run, account)
+        for run, account in accounts_of(row)
         if account.view == view and account.group == group and account.units
     ]
     if not found:
@@ -170,6 +171,16 @@ def unit_time(row: CellRow, view: TimeView, group: TimeGroup) -> UnitTime | None
         connection=first.connection,
         run=run if is_worst else None,
     )
+
+
+def accounts_of(row: CellRow) -> Iterator[tuple[str, TimeAccount]]:
+    """All accounts of the runs of a cell, each with the id of its run."""
+    return chain.from_iterable(row.runs.gathered("accounts", accounts_part))
+
+
+def accounts_part(block: Block) -> list[tuple[str, TimeAccount]]:
+    """Gathers the accounts of a block; most runs of the simulator have none."""
+    return [(run.run, account) for run in block for account in run.record.samples.time]
 
 
 def _parts(network: Network, accounts: list[TimeAccount], units: int) -> tuple[TimePart, ...]:

@@ -65,7 +65,7 @@ def _likeness(rows: Sequence[CellRow], metrics: Sequence[Metric]) -> Floats | No
     """Replicate by replicate: the sum over cells and metrics of the products of two replicates'
     deviations."""
     order = _common_replicates(rows)
-    whole = [row for row in rows if {run.planned.replicate for run in row.runs} >= set(order)]
+    whole = [row for row in rows if {*row.runs.replicates} >= set(order)]
     found = [one for metric in metrics for one in _deviations(whole, metric, order)]
     if not found:
         return None
@@ -75,7 +75,7 @@ def _likeness(rows: Sequence[CellRow], metrics: Sequence[Metric]) -> Floats | No
 
 def _common_replicates(rows: Sequence[CellRow]) -> list[int]:
     """The numbers of the replicates that most cells have, in order."""
-    sets = Counter(frozenset(run.planned.replicate for run in row.runs) for row in rows if row.runs)
+    sets = Counter(frozenset(row.runs.replicates) for row in rows if row.runs)
     return sorted(sets.most_common(1)[0][0]) if sets else []
 
 
@@ -84,7 +84,8 @@ def _deviations(rows: Sequence[CellRow], metric: Metric, order: Sequence[int]) -
     that all cells have equal weight."""
     series = []
     for row in rows:
-        by_replicate = {run.planned.replicate: metric.reading.of_run(run) for run in row.runs}
+        values = metric.reading.of_each(row.runs)
+        by_replicate = dict(zip(row.runs.replicates, values, strict=True))
         values = [by_replicate[number] for number in order]
         known = np.array([value for value in values if value is not None])
         if known.size and known.size == len(order) and (mean := float(known.mean())):

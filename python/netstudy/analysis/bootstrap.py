@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from netstudy.analysis.intervals import CONFIDENCE, Interval
-from netstudy.analysis.metrics import Metric
+from netstudy.analysis.metrics import Metric, RatioOfSums
 from netstudy.analysis.samples import Floats
 
 if TYPE_CHECKING:
@@ -36,15 +36,15 @@ def resampled(cell: CellRow, metric: Metric) -> Floats | None:
     value = cell.value(metric)
     if value is None:
         return None
-    terms = (metric.reading.terms(sample) for sample in cell.runs)
-    runs = [found for found in terms if found is not None]
-    if len(runs) < 2:
+    if not isinstance(metric.reading, RatioOfSums):
         return None
-    tops = np.array([top.sum() for top, _ in runs])
-    bottoms = np.array([bottom.sum() for _, bottom in runs])
-    drawn = _stream(cell).integers(len(runs), size=(RESAMPLES, len(runs)))
+    sums = metric.reading.sums(cell.runs)
+    tops, bottoms = sums.above, sums.below
+    if tops.size < 2:
+        return None
+    drawn = _stream(cell).integers(tops.size, size=(RESAMPLES, tops.size))
     redrawn = tops[drawn].sum(axis=1) / bottoms[drawn].sum(axis=1)
-    stretch = math.sqrt(len(runs) / (len(runs) - 1))
+    stretch = math.sqrt(tops.size / (tops.size - 1))
     return np.asarray(value + stretch * (redrawn - value), dtype=np.float64)
 
 

@@ -14,7 +14,8 @@ with the effect is constant is not tested as a cause: the two are the same obser
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -23,9 +24,10 @@ from scipy.special import bdtrc
 
 from netstudy.analysis.beyond_wire import BeyondWire, Grown, beyond_wire, grown
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.gathering import Block, Demands, NotAlike, Part
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
-from netstudy.analysis.metrics import Metric
+from netstudy.analysis.metrics import Metric, RatioOfSums
 from netstudy.analysis.rank import (
     MIN_PAIRS,
     RankCorrelation,
@@ -35,7 +37,7 @@ from netstudy.analysis.rank import (
     standard_ranks,
 )
 from netstudy.analysis.ratio import holm
-from netstudy.analysis.samples import Floats, RunSample
+from netstudy.analysis.samples import Floats, NotAlikeError, RunSample
 from netstudy.analysis.signals import LongWaits, Signals, least_rto_ms, long_waits, signals
 from netstudy.analysis.verdict import ALPHA
 from netstudy.analysis.workloads import WorkloadAnalysis
@@ -122,8 +124,7 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
         *(_inside_cells(step, cells, single=single) for step in chain),
     ]
     adjusted = holm([link.p for link in links])
-    cost_ms = workload.timeout_cost_ms
-    costs = [] if cost_ms is None else [cost_ms(cell.runs) for cell in cells]
+    costs = [timeout_cost_ms(cell, workload) for cell in cells]
     return Causes(
         chain=chain,
         links=tuple(replace(link, p=p) for link, p in zip(links, adjusted, strict=True)),
@@ -136,6 +137,15 @@ def causes(panel: Panel, base: Level | None, workload: WorkloadAnalysis) -> Caus
         signals=signals(panel),
         long_waits=long_waits(panel, workload),
     )
+
+
+def timeout_cost_ms(cell: CellRow, workload: WorkloadAnalysis) -> float | None:
+    """The mean time of the samples of a cell with a timeout minus the mean of those without; None:
+    not counted, or too few of them."""
+    cost_ms = workload.timeout_cost_ms
+    if cost_ms is None:
+        return None
+    return cell.runs.kept("timeout cost", lambda: cost_ms(cell.runs))
 
 
 def _occurring(steps: Sequence[Step], cells: Sequence[CellRow]) -> Iterator[Step]:
@@ -198,11 +208,25 @@ def _relative_difference(a: CellRow | None, b: CellRow | None, metric: Metric) -
 def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
     """Whether any link can be tested between the samples of a run."""
     return any(
-        _entries(step.cause, run) is not None and _entries(step.effect, run) is not None
+        any(cell.runs.gathered(("has samples", step), _has_entries(step)))
         for step in chain
         for cell in cells
-        for run in cell.runs
     )
+
+
+def _has_entries(step: Step) -> Callable[[Block], bool]:
+    """Whether some run of a block has samples of the cause and of the effect."""
+
+    def part(block: Block) -> bool:
+        with suppress(NotAlikeError):
+            both = (_entries_by_rows(step.cause, block), _entries_by_rows(step.effect, block))
+            return all(one is not None for one in both)
+        return any(
+            _entries(step.cause, run) is not None and _entries(step.effect, run) is not None
+            for run in block
+        )
+
+    return part
 
 
 def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link:
@@ -222,14 +246,50 @@ def _inside_cells(step: Step, cells: Sequence[CellRow], *, single: bool) -> Link
 
 def _between_samples(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
     """Rho between the samples of a run, averaged over the runs."""
-    each = [
-        rho_of(x, y)
-        for run in cell.runs
-        if (x := _ranked(cause, run)) is not None
-        and (y := _ranked(effect, run)) is not None
-        and x.size == y.size
-    ]
-    return float(np.mean(each)) if each else None
+    parts = cell.runs.gathered(("rho", cause, effect), _rhos(cause, effect))
+    each = np.concatenate(parts) if parts else np.empty(0)
+    return float(np.mean(each)) if each.size else None
+
+
+def _rhos(cause: Metric, effect: Metric) -> Callable[[Block], Floats]:
+    """Rho between the samples of each run of a block that has some."""
+
+    def part(block: Block) -> Floats:
+        each = [
+            rho_of(x, y)
+            for run in _varying(block, cause, effect)
+            if (x := _ranked(cause, run)) is not None
+            and (y := _ranked(effect, run)) is not None
+            and x.size == y.size
+        ]
+        return np.array(each, dtype=np.float64)
+
+    return part
+
+
+def _varying(block: Block, cause: Metric, effect: Metric) -> Iterable[RunSample]:
+    """The runs of a block in which neither metric is constant, as far as that is seen at once."""
+    try:
+        both = (_entries_by_rows(cause, block), _entries_by_rows(effect, block))
+    except NotAlikeError:
+        return block
+    varies = np.ones(len(block), dtype=np.bool_)
+    for one in both:
+        if one is None:
+            return ()
+        varies &= (one != one[:, :1]).any(axis=1)
+    return [block[int(place)] for place in np.flatnonzero(varies)]
+
+
+def demands_of(workload: WorkloadAnalysis) -> Demands:
+    """What `causes` gathers from the runs of a cell, beside the estimates of metrics."""
+    found: dict[Hashable, Part] = {}
+    for step in (*workload.chain, *workload.signals):
+        found["has samples", step] = _has_entries(step)
+        found["rho", step.cause, step.effect] = _rhos(step.cause, step.effect)
+        found |= step.cause.reading.demands()
+    found["lost", workload.kind] = _losses(workload)
+    return found
 
 
 def _ranked(metric: Metric, run: RunSample) -> Floats | None:
@@ -245,16 +305,31 @@ def _ranked(metric: Metric, run: RunSample) -> Floats | None:
 
 def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
     """Rho between the runs of a cell; None with too few of them."""
-    both = [
-        (x, y)
-        for run in cell.runs
-        if (x := cause.reading.of_run(run)) is not None
-        and (y := effect.reading.of_run(run)) is not None
-    ]
+    pairs = zip(cause.reading.of_each(cell.runs), effect.reading.of_each(cell.runs), strict=True)
+    both = [(x, y) for x, y in pairs if x is not None and y is not None]
     if len(both) < MIN_PAIRS:
         return None
     left, right = np.array(both, dtype=np.float64).T
     return rho(left, right)
+
+
+def _entries_by_rows(metric: Metric, block: Block) -> Floats | None:
+    """`_entries` of all runs of a block, as a matrix with a row for each."""
+
+    def find() -> Floats | NotAlike | None:
+        reading = metric.reading
+        try:
+            if not isinstance(reading, RatioOfSums) or reading.of_rows is None:
+                return NotAlike()
+            pair = reading.of_rows(block)
+        except NotAlikeError:
+            return NotAlike()
+        return None if pair is None or pair[0].shape[1] < 2 else pair[0] / pair[1]
+
+    found = block.kept(("entries", metric.name), find)
+    if isinstance(found, NotAlike):
+        raise NotAlikeError
+    return found
 
 
 def _entries(metric: Metric, run: RunSample) -> Floats | None:
@@ -280,12 +355,22 @@ def _min_rto_ms(cells: Sequence[CellRow]) -> float | None:
 
 
 def _retransmissions_per_drop(cells: Sequence[CellRow], workload: WorkloadAnalysis) -> float | None:
-    both = [
-        (retransmitted, float(lost))
-        for cell in cells
-        for run in cell.runs
-        if (retransmitted := workload.sent_again(run)) is not None
-        and (lost := workload.dropped(run.record)) is not None
-    ]
+    key = "lost", workload.kind
+    both = [part for cell in cells for part in cell.runs.gathered(key, _losses(workload))]
     lost_in_all = sum(drops for _, drops in both)
     return sum(again for again, _ in both) / lost_in_all if lost_in_all else None
+
+
+def _losses(workload: WorkloadAnalysis) -> Callable[[Block], tuple[float, float]]:
+    """The retransmitted segments and the drops of the runs of a block that counted both."""
+
+    def part(block: Block) -> tuple[float, float]:
+        both = [
+            (retransmitted, float(lost))
+            for run in block
+            if (retransmitted := workload.sent_again(run)) is not None
+            and (lost := workload.dropped(run.record)) is not None
+        ]
+        return sum(again for again, _ in both), sum(drops for _, drops in both)
+
+    return part

@@ -6,10 +6,21 @@ value that was not measured is None, never 0.
 
 from __future__ import annotations
 
+import gc
+from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
+from netstudy.analysis.gathering import (
+    Block,
+    BlockCache,
+    CellRuns,
+    Demands,
+    Gathering,
+    ReadRecord,
+)
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.metrics import Metric, Percentile
 from netstudy.analysis.named import metric_named
@@ -19,6 +30,7 @@ from netstudy.analysis.reasons import reasons
 from netstudy.analysis.samples import RunSample, SeriesReader
 from netstudy.analysis.workloads import WorkloadAnalysis, further_of, metrics_of, workload_of
 from netstudy.analysis.workloads.base import Counted
+from netstudy.analysis.workloads.signals import Count, total_of
 from netstudy.study.levels import is_numeric
 from netstudy.study.vocabulary import MetricName
 from netstudy.wire import Level, Plan, Run, RunRecord, Treatment
@@ -44,7 +56,7 @@ class CellRow:
     treatment: Treatment
     cases: tuple[str, ...]
     planned: tuple[Run, ...]
-    runs: tuple[RunSample, ...]
+    runs: CellRuns
     problems: tuple[Problem, ...]
     counted: Counted
     """The unit of its samples, such as an iteration."""
@@ -62,11 +74,14 @@ class CellRow:
         reading = metric.reading
         return reading.lacking(self.runs) if isinstance(reading, Percentile) else None
 
-    def total(self, count: Callable[[RunRecord], int | None]) -> int | None:
+    def total(self, count: Count) -> int | None:
         """The sum of a count over all runs, or None when a run did not count."""
-        found = [count(run.record) for run in self.runs]
-        known = [value for value in found if value is not None]
-        return sum(known) if len(known) == len(found) else None
+        return total_of(self.runs, count)
+
+    @property
+    def samples(self) -> int:
+        """The number of samples of all runs."""
+        return sum(self.runs.gathered("samples", samples_part(self.counted)))
 
     def value(self, metric: Metric) -> float | None:
         """The value of a metric, or None when it was not measured."""
@@ -74,10 +89,15 @@ class CellRow:
         return None if estimate is None else estimate.value
 
 
+def samples_part(counted: Counted) -> Callable[[Block], int]:
+    """Counts the samples of a block of runs."""
+    return lambda block: sum(counted.of(run) for run in block)
+
+
 def have_one_base(a: CellRow, b: CellRow, metric: Metric) -> bool:
     """Whether two cells may be compared in a metric. Values relative to different base rows may
     not: two base rows are both 100 %, whatever was measured."""
-    bases = {run.bases.get(metric.name) for row in (a, b) for run in row.runs}
+    bases = {row.runs.bases.get(metric.name) for row in (a, b) if row.runs}
     return len(bases) <= 1
 
 
@@ -121,41 +141,91 @@ class CellTable:
         return tuple((row, problem) for row in self.rows for problem in row.problems)
 
 
+@dataclass(frozen=True)
+class Measures:
+    """What is computed in every cell."""
+
+    workload: WorkloadAnalysis
+    metrics: tuple[Metric, ...]
+    """Metrics of the workload, and others that the study names."""
+    of_nodes: tuple[Metric, ...]
+
+
+Visit = Callable[[int, RunRecord], None]
+"""Takes the place of a run in the plan, and its record."""
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads records one by one, and says what is gathered from them."""
+
+    read: ReadRecord
+    demands: Callable[[Measures, Run], Demands] = lambda *_: {}
+    """What is gathered from the runs of a cell, of which one is given, while they are read for the
+    first time."""
+    settle: Callable[[CellRow, Measures], None] = lambda *_: None
+    """Called with each cell once all of its runs were read."""
+    visit: Visit = lambda *_: None
+    """Called with each record when it is read first."""
+    cache: BlockCache = field(default_factory=BlockCache)
+    """Holds the records that were used last."""
+    are_kept: bool = False
+    """True if all records are in memory already, and stay there."""
+
+
 def pool(
     plan: Plan,
-    records: Sequence[RunRecord],
+    records: Sequence[RunRecord] | Reader,
     levels: Mapping[str, Sequence[Level]] | None = None,
     series: SeriesReader | None = None,
     asked: Iterable[MetricName] = (),
 ) -> CellTable:
     """Pools records into cells. Without `levels`, named levels are in the order of the plan.
     `series` reads the samples of a run if the records do not contain them. `asked` names metrics
-    that a study wants in addition to its workload's."""
-    by_run = {record.run: record for record in records}
-    factors = _factors(plan, levels or {})
-    groups: dict[tuple[object, ...], list[Run]] = {}
-    for run in plan.runs:
-        groups.setdefault((run.cases, _key(run.treatment)), []).append(run)
+    that a study wants in addition to its workload's.
+
+    A `Reader` reads each record once, cell by cell, for everything that it gathers, and again only
+    for other analyses.
+    """
+    groups = _groups(plan)
+    first = [plan.runs[places[0]] for places in groups]
+    factors = _factors(first, levels or {})
     workload = workload_of(plan)
-    rows = [_row(runs, by_run, workload, series) for runs in groups.values()]
-    rows.sort(key=lambda row: _position(row.treatment, factors))
-    cases = dict.fromkeys(case for run in plan.runs for case in run.cases)
     metrics, further = metrics_of(plan), further_of(plan)
     named = {metric.name for metric in metrics}
-    of_nodes = node_metrics([runs[0] for runs in groups.values()])
+    own = tuple(_asked(asked, metrics, further))
+    # A source may publish a metric that is otherwise read from counters, such as machine.cpu_pct.
+    of_nodes = tuple(metric for metric in node_metrics(first) if metric.name not in named)
+    measures = Measures(workload, (*metrics, *own), of_nodes)
+    pooling = _Pooling(plan, _reader(records), series, measures)
+    with collected_by_count():
+        rows = [pooling.row(places) for places in groups]
+    rows.sort(key=lambda row: _position(row.treatment, factors))
     return CellTable(
         study=plan.study,
         factors=factors,
-        cases=tuple(cases),
+        cases=tuple(dict.fromkeys(case for run in first for case in run.cases)),
         workload=workload,
         metrics=metrics,
         further=further,
-        asked=tuple(_asked(asked, metrics, further)),
-        # A source may publish a metric that is otherwise read from counters, such as
-        # machine.cpu_pct.
-        of_nodes=tuple(metric for metric in of_nodes if metric.name not in named),
+        asked=own,
+        of_nodes=of_nodes,
         rows=tuple(rows),
     )
+
+
+def _groups(plan: Plan) -> list[array[int]]:
+    """The places of the runs of each cell in the plan, in the order of their first runs."""
+    groups: dict[tuple[object, ...], array[int]] = {}
+    # Runs share their treatments, so that most keys are known already.
+    keys: dict[tuple[int, int], tuple[object, ...]] = {}
+    for place, run in enumerate(plan.runs):
+        shared = id(run.cases), id(run.treatment)
+        key = keys.get(shared)
+        if key is None:
+            key = keys[shared] = (run.cases, _key(run.treatment))
+        groups.setdefault(key, array("L")).append(place)
+    return list(groups.values())
 
 
 def _asked(
@@ -171,9 +241,11 @@ def _key(treatment: Treatment) -> tuple[tuple[str, Level], ...]:
     return tuple(sorted(treatment.items(), key=lambda item: item[0]))
 
 
-def _factors(plan: Plan, order: Mapping[str, Sequence[Level]]) -> dict[str, tuple[Level, ...]]:
+def _factors(
+    runs: Iterable[Run], order: Mapping[str, Sequence[Level]]
+) -> dict[str, tuple[Level, ...]]:
     seen: dict[str, dict[Level, None]] = {}
-    for run in plan.runs:
+    for run in runs:
         for factor, level in run.treatment.items():
             seen.setdefault(factor, {})[level] = None
     return {name: _ordered(list(levels), order.get(name, ())) for name, levels in seen.items()}
@@ -194,37 +266,74 @@ def _position(treatment: Treatment, factors: Mapping[str, tuple[Level, ...]]) ->
     )
 
 
-def _row(
-    planned: list[Run],
-    records: Mapping[str, RunRecord],
-    workload: WorkloadAnalysis,
-    series: SeriesReader | None,
-) -> CellRow:
-    samples: list[RunSample] = []
-    problems: list[Problem] = []
-    for run in planned:
-        outcome = _outcome(run, records.get(run.id), workload, series)
-        if isinstance(outcome, Problem):
-            problems.append(outcome)
-        else:
-            samples.append(outcome)
-    cases = dict.fromkeys(case for run in planned for case in run.cases)
-    return CellRow(
-        treatment=planned[0].treatment,
-        cases=tuple(cases),
-        planned=tuple(planned),
-        runs=tuple(samples),
-        problems=tuple(problems),
-        counted=workload.counted,
-    )
+@contextmanager
+def collected_by_count() -> Iterator[None]:
+    """Stops the search for cycles among objects. Parsed records have none, but there are so many of
+    their objects that the search would take longer than parsing them."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
-def _outcome(
-    run: Run,
-    record: RunRecord | None,
-    workload: WorkloadAnalysis,
-    series: SeriesReader | None,
-) -> RunSample | Problem:
+def _reader(records: Sequence[RunRecord] | Reader) -> Reader:
+    if isinstance(records, Reader):
+        return records
+    by_run = {record.run: record for record in records}
+    return Reader(lambda run: by_run.get(run.id), are_kept=True)
+
+
+class _Pooling:
+    """Makes cells of records."""
+
+    def __init__(
+        self, plan: Plan, reader: Reader, series: SeriesReader | None, measures: Measures
+    ) -> None:
+        """Cells of the runs of a plan."""
+        self._plan = plan
+        self._reader = reader
+        self._series = series
+        self._measures = measures
+
+    def row(self, places: Sequence[int]) -> CellRow:
+        """The cell of the runs at these places of the plan."""
+        planned = tuple(self._plan.runs[place] for place in places)
+        problems: list[Problem] = []
+        demands = self._reader.demands(self._measures, planned[0])
+        gathering = Gathering(demands, self._reader.cache, self._again)
+        kept: list[RunSample] = []
+        add = kept.append if self._reader.are_kept else gathering.add
+        for place, run in zip(places, planned, strict=True):
+            record = self._reader.read(run)
+            if record is not None:
+                self._reader.visit(place, record)
+            problem = _problem(run, record, self._measures.workload)
+            if problem is not None:
+                problems.append(problem)
+            elif record is not None:
+                add(RunSample(run, record, self._series))
+        row = CellRow(
+            treatment=planned[0].treatment,
+            cases=planned[0].cases,
+            planned=planned,
+            runs=CellRuns(kept) if self._reader.are_kept else gathering.runs(),
+            problems=tuple(problems),
+            counted=self._measures.workload.counted,
+        )
+        self._reader.settle(row, self._measures)
+        return row
+
+    def _again(self, run: Run) -> RunSample:
+        record = self._reader.read(run)
+        assert record is not None, f"run {run.id} had a record"
+        return RunSample(run, record, self._series)
+
+
+def _problem(run: Run, record: RunRecord | None, workload: WorkloadAnalysis) -> Problem | None:
+    """Why a run has no valid results; None: it has."""
     if record is None:
         return Problem(run.id, run.replicate, "missing", "no record")
     if record.status == "failed":
@@ -235,7 +344,7 @@ def _outcome(
     if not workload.is_sampled(record):
         nothing = f"the record holds no {workload.counted.noun}s"
         return Problem(run.id, run.replicate, "failed", nothing)
-    return RunSample(run, record, series)
+    return None
 
 
 def is_limited(record: RunRecord) -> bool:

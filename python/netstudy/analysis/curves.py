@@ -71,6 +71,9 @@ def _last(panel: Panel) -> Iterator[tuple[Level | None, CellRow]]:
 def _over_time(panel: Panel, workload: WorkloadAnalysis) -> Iterator[Curve]:
     """Mean over the runs in each second, up to the end of the shortest run."""
     for level, cell in _last(panel):
+        first = workload.course(cell.runs[0])
+        if first is not None and first.noun != "second":
+            continue
         courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
         if not courses or courses[0].noun != "second" or len(courses) < len(cell.runs):
             continue

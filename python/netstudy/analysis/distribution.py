@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from netstudy.analysis.gathering import Block, Demands, cell_runs
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.order_statistics import ranks
-from netstudy.analysis.samples import Floats, RunSample
+from netstudy.analysis.samples import Floats, NotAlikeError, RunSample
 from netstudy.plan.estimate import measured_samples
 from netstudy.wire import RequestHistogram, Run
 
@@ -58,10 +59,7 @@ class Values:
 
     def quantile(self, q: float) -> float:
         """See Distribution; interpolates linearly like `numpy.quantile`, without sorting again."""
-        share, below = math.modf(q * (self.count - 1))
-        low, high = self.ascending[int(below)], self.ascending[min(int(below) + 1, self.count - 1)]
-        step = high - low
-        return float(low + step * share if share < 0.5 else high - step * (1 - share))
+        return float(quantiles(self.ascending, q))
 
     def at_rank(self, rank: int) -> float:
         """See Distribution."""
@@ -74,6 +72,15 @@ class Values:
     def curve(self) -> tuple[Floats, Floats]:
         """See Distribution."""
         return self.ascending, np.arange(1, self.count + 1) / self.count
+
+
+def quantiles(ascending: Floats, q: float) -> Any:
+    """The q-quantile of an ascending array, or of each row of a matrix of these."""
+    count = ascending.shape[-1]
+    share, below = math.modf(q * (count - 1))
+    low, high = ascending[..., int(below)], ascending[..., min(int(below) + 1, count - 1)]
+    step = high - low
+    return low + step * share if share < 0.5 else high - step * (1 - share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,6 +173,58 @@ class SampledQuantity:
     expected: Callable[[Run], float] = measured_samples
     """Number of samples that a planned run has if there are no losses; infinite if it cannot be
     known."""
+    together: Callable[[Sequence[Distribution]], Distribution] | None = None
+    """Joins the samples of several blocks of runs; None: they are raw, and their arrays are
+    joined."""
+
+    rows: Callable[[Block], Floats | None] | None = None
+    """The samples of a block as a matrix with a row for each run, or NotAlikeError; None: they can
+    only be read run by run."""
+    marked_rows: Callable[[Block], Marks | None] | None = None
+    """`timeouts` of a block as such a matrix; None: they can only be read run by run."""
+
+    def rows_of(self, block: Block) -> Floats | None:
+        """The samples of a block as a matrix; None: its runs have none, or are not alike."""
+
+        def find() -> Floats | None:
+            try:
+                return None if self.rows is None else self.rows(block)
+            except NotAlikeError:
+                return None
+
+        return block.kept((self, "rows"), find)
+
+    def over(self, runs: Sequence[RunSample]) -> Distribution | None:
+        """All samples of the runs of a cell, as `of` gives them; None without any."""
+        cell = cell_runs(runs)
+
+        def find() -> Distribution | None:
+            parts = [part for part in cell.gathered(self._key, self.of_block) if part is not None]
+            cell.forget([self._key])  # the joined samples are kept
+            if self.together is None:
+                return Values.of(parts)
+            return self.together(parts) if parts else None
+
+        return cell.kept((self, "all"), find)
+
+    def of_block(self, block: Block) -> Any:
+        """The samples of a block of runs."""
+        if self.together is not None:
+            return self.of(block)
+        assert self.values is not None, "samples that are not joined otherwise are raw"
+        rows = self.rows_of(block)
+        if rows is not None:
+            return rows.ravel()
+        found = [own for run in block if (own := self.values(run)) is not None]
+        return pooled(found) if found else None
+
+    def demands(self) -> Demands:
+        """What `over` gathers."""
+        return {self._key: self.of_block}
+
+    @property
+    def _key(self) -> tuple[object, str]:
+        return self, "samples"
 
 
 def raw(
@@ -173,13 +232,15 @@ def raw(
     values: Callable[[RunSample], Floats | None],
     timeouts: Callable[[RunSample], Marks | None] | None = None,
     expected: Callable[[Run], float] = measured_samples,
+    rows: Callable[[Block], Floats | None] | None = None,
+    marked_rows: Callable[[Block], Marks | None] | None = None,
 ) -> SampledQuantity:
     """A quantity with every sample recorded."""
 
     def of(runs: Sequence[RunSample]) -> Values | None:
         return Values.of([found for run in runs if (found := values(run)) is not None])
 
-    return SampledQuantity(noun, of, values, timeouts, expected)
+    return SampledQuantity(noun, of, values, timeouts, expected, rows=rows, marked_rows=marked_rows)
 
 
 def latencies(
@@ -194,7 +255,13 @@ def latencies(
         histogram = of(runs)
         return Latencies(histogram, ns_per_unit) if histogram and histogram.count else None
 
-    return SampledQuantity(noun, found, expected=expected)
+    def together(parts: Sequence[Distribution]) -> Distribution:
+        histograms = [one.histogram for one in parts if isinstance(one, Latencies)]
+        whole = merged(histograms)
+        assert whole is not None, "some part has latencies"
+        return Latencies(whole, ns_per_unit)
+
+    return SampledQuantity(noun, found, expected=expected, together=together)
 
 
 def order_interval(found: Distribution, q: float) -> Interval | None:
@@ -204,7 +271,7 @@ def order_interval(found: Distribution, q: float) -> Interval | None:
     return None if pair is None else Interval(*map(found.at_rank, pair))
 
 
-def merged(parts: Iterable[RequestHistogram]) -> Histogram | None:
+def merged(parts: Iterable[RequestHistogram | Histogram]) -> Histogram | None:
     """All requests of some histograms together; None without histograms."""
     found = list(parts)
     if not found:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from netstudy.analysis.cells import CellRow, CellTable
 from netstudy.analysis.metrics import Metric, Pooled
 from netstudy.analysis.named import metric_named
-from netstudy.analysis.related import pool_study
+from netstudy.analysis.related import pool_study, reader
 from netstudy.analysis.steps import Judged, Step, judge_rows
 from netstudy.analysis.workloads import further_of, metrics_of, workload_of
 from netstudy.plan import OuterLoop, outer_loops
@@ -100,7 +100,7 @@ def loops_of(folder: Folder, study: Study, plan: Plan, cells: CellTable) -> tupl
 def loops_in(folder: Folder) -> tuple[GrownLoop, ...]:
     """The outer loops of a results folder, read from its records."""
     study, plan = folder.study(), folder.plan()
-    cells = pool_study(study, plan, folder.records(plan.runs), folder.series)
+    cells = pool_study(study, plan, reader(folder), folder.series)
     return loops_of(folder, study, plan, cells)
 
 

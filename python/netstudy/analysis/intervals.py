@@ -14,9 +14,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from itertools import accumulate
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from netstudy.analysis.samples import Floats, Terms
@@ -142,13 +144,109 @@ def variance_of_mean(values: Sequence[float]) -> float:
     return float(np.var(values, ddof=1)) / len(values)
 
 
-def over_runs(runs: Sequence[Terms]) -> Estimate | None:
-    """The estimate over independent runs; batch means if there is only one run."""
-    if len(runs) == 1:
-        return batch_means(*runs[0])
-    numerators = np.array([numerator.sum() for numerator, _ in runs])
-    denominators = np.array([denominator.sum() for _, denominator in runs])
-    return ratio_of_sums(numerators, denominators, "run")
+def packed(values: Floats) -> Floats:
+    """The same values in little memory if all are equal: many counts are 0 in every run."""
+    if values.size < 2 or not _are_same(values):
+        return values
+    return np.broadcast_to(values[0].copy(), values.shape)
+
+
+def _are_same(values: Floats) -> bool:
+    if values[0] != values[0]:  # NaN, for runs without a value
+        return bool(np.isnan(values).all())
+    return bool(values[0] == values[-1] and (values == values[0]).all())
+
+
+class Sums:
+    """The sums of the numerators and denominators of each run that has terms."""
+
+    __slots__ = ("_above", "_below", "_places", "_terms", "count")
+
+    def __init__(
+        self,
+        above: Floats,
+        below: Floats,
+        count: int,
+        places: NDArray[np.intp] | None = None,
+        terms: Terms | None = None,
+    ) -> None:
+        """One entry for each run that has terms. `count`: the number of all runs. `places`: the
+        places of these runs among all runs; None: each run has terms. `terms`: the terms
+        themselves, if only one run has any."""
+        self._above = packed(above)
+        self._below = packed(below)
+        self._places = places
+        self._terms = terms
+        self.count = count
+        """Number of all runs."""
+
+    @classmethod
+    def of(cls, found: Sequence[Terms | None]) -> Sums:
+        """The sums of these runs; None: a run has no terms."""
+        known = [pair for pair in found if pair is not None]
+        places = [place for place, pair in enumerate(found) if pair is not None]
+        return cls(
+            np.array([top.sum() for top, _ in known], dtype=np.float64),
+            np.array([bottom.sum() for _, bottom in known], dtype=np.float64),
+            len(found),
+            None if len(known) == len(found) else np.array(places),
+            known[0] if len(known) == 1 else None,
+        )
+
+    @classmethod
+    def of_rows(cls, above: Floats, below: Floats) -> Sums:
+        """The sums of runs whose terms are the rows of two matrices."""
+        terms = (above[0], below[0]) if len(above) == 1 else None
+        return cls(above.sum(axis=1), below.sum(axis=1), len(above), None, terms)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Sums]) -> Sums:
+        """The sums of several blocks of runs."""
+        before = accumulate((part.count for part in parts), initial=0)
+        places = [start + part.places for start, part in zip(before, parts, strict=False)]
+        count = sum(part.count for part in parts)
+        at = np.concatenate(places) if places else np.empty(0, np.intp)
+        single = next((part._terms for part in parts if part._above.size), None)
+        return cls(
+            np.concatenate([part.above for part in parts]) if parts else np.empty(0),
+            np.concatenate([part.below for part in parts]) if parts else np.empty(0),
+            count,
+            None if at.size == count else at,
+            single if at.size == 1 else None,
+        )
+
+    @property
+    def above(self) -> Floats:
+        """The sum of the numerators of each run that has terms."""
+        return np.array(self._above)
+
+    @property
+    def below(self) -> Floats:
+        """The sum of the denominators of each run that has terms."""
+        return np.array(self._below)
+
+    @property
+    def places(self) -> NDArray[np.intp]:
+        """The places of the runs that have terms, among all runs."""
+        return np.arange(self.count) if self._places is None else self._places
+
+    def estimate(self) -> Estimate | None:
+        """The estimate over independent runs; batch means if there is only one run."""
+        if not self._above.size:
+            return None
+        if self._above.size == 1:
+            assert self._terms is not None, "a single run keeps its terms"
+            return batch_means(*self._terms)
+        return ratio_of_sums(self.above, self.below, "run")
+
+    def ratios(self) -> list[float | None]:
+        """The ratio of each run; None for a run without terms."""
+        found: list[float | None] = [None] * self.count
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = (self.above / self.below).tolist()
+        for place, value in zip(self.places.tolist(), values, strict=True):
+            found[place] = value
+        return found
 
 
 def batch_means(numerator: Floats, denominator: Floats) -> Estimate | None:

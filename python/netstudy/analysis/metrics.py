@@ -16,16 +16,25 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
-from netstudy.analysis.distribution import Distribution, SampledQuantity, order_interval
+import numpy as np
+
+from netstudy.analysis.distribution import (
+    Distribution,
+    SampledQuantity,
+    order_interval,
+    quantiles,
+)
+from netstudy.analysis.gathering import Block, Demands, cell_runs
 from netstudy.analysis.intervals import (
     Estimate,
     Interval,
-    over_runs,
+    Sums,
+    packed,
     student_interval,
     variance_of_mean,
 )
 from netstudy.analysis.order_statistics import Lacking, carries, fewest, has_beyond, wider, wilson
-from netstudy.analysis.samples import RunSample, Terms
+from netstudy.analysis.samples import Columns, Floats, NotAlikeError, RunSample, Terms
 from netstudy.study.vocabulary import MetricName, Scope
 from netstudy.wire import Run
 
@@ -41,8 +50,14 @@ class Reading(Protocol):
     def of_run(self, run: RunSample) -> float | None:
         """The value of one run."""
 
+    def of_each(self, runs: Sequence[RunSample]) -> list[float | None]:
+        """The value of each run."""
+
     def terms(self, run: RunSample) -> Terms | None:
         """Numerators and denominators of a run; None if the metric is not a ratio of sums."""
+
+    def demands(self) -> Demands:
+        """What `estimate` gathers from the runs of a cell."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +70,13 @@ class RatioOfSums:
     over_time: bool = field(default=False, kw_only=True)
     """Whether the entries of a run, if there are several, are consecutive intervals of its
     measuring phase."""
+    of_rows: Callable[[Block], Terms | None] | None = field(default=None, kw_only=True)
+    """The terms of all runs of a block, as matrices with a row for each run, or NotAlikeError;
+    None: the terms can only be read run by run."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The sum of all numerators ÷ the sum of all denominators."""
-        found = [pair for run in runs if (pair := self.of(run)) is not None]
-        estimate = over_runs(found) if found else None
+        estimate = self.sums(runs).estimate()
         return None if estimate is None else replace(estimate, ceiling=self.ceiling)
 
     def of_run(self, run: RunSample) -> float | None:
@@ -67,9 +84,42 @@ class RatioOfSums:
         pair = self.of(run)
         return None if pair is None else float(pair[0].sum() / pair[1].sum())
 
+    def of_each(self, runs: Sequence[RunSample]) -> list[float | None]:
+        """See Reading.of_each."""
+        return self.sums(runs).ratios()
+
     def terms(self, run: RunSample) -> Terms | None:
         """See Reading.terms."""
         return self.of(run)
+
+    def sums(self, runs: Sequence[RunSample]) -> Sums:
+        """The sums of each run."""
+        return cell_runs(runs).joined(self._key, self.of_block, Sums.joined)
+
+    def of_block(self, block: Block) -> Sums:
+        """The sums of each run of a block."""
+        if self.of_rows is not None:
+            try:
+                rows = self.of_rows(block)
+            except NotAlikeError:
+                pass
+            else:
+                return Sums.of([None] * len(block)) if rows is None else Sums.of_rows(*rows)
+        return Sums.of([self.of(run) for run in block])
+
+    def demands(self) -> Demands:
+        """See Reading.demands."""
+        return {self._key: self.of_block}
+
+    @property
+    def _key(self) -> tuple[object, str]:
+        return self, "sums"
+
+
+def by_rows(of: Callable[[Columns], Terms | None]) -> RatioOfSums:
+    """A ratio of sums whose terms treat the rows of a matrix alike, so that one formula serves a
+    run and a block of runs."""
+    return RatioOfSums(of, of_rows=of)
 
 
 @dataclass(frozen=True)
@@ -87,7 +137,7 @@ class Pooled:
         value = self.of(runs) if runs else None
         if value is None:
             return None
-        single = [found for run in runs if (found := self.of_run(run)) is not None]
+        single = [found for found in self.of_each(runs) if found is not None]
         n = len(single)
         if not self.repeats or n < 2 or n < len(runs):
             return Estimate(value, None, 0, len(runs), "none")
@@ -96,6 +146,14 @@ class Pooled:
     def of_run(self, run: RunSample) -> float | None:
         """The value of one run."""
         return self.of([run])
+
+    def of_each(self, runs: Sequence[RunSample]) -> list[float | None]:
+        """See Reading.of_each."""
+        return cell_runs(runs).each((self, "each"), self.of_run)
+
+    def demands(self) -> Demands:
+        """See Reading.demands: which samples `of` pools is not known."""
+        return {}
 
     def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # part of Reading
         """None: it is no ratio of sums."""
@@ -114,10 +172,9 @@ class Share(RatioOfSums):
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The ratio of sums, with an interval inside 0 to 100."""
         found = super().estimate(runs)
-        pairs = [pair for run in runs if (pair := self.of(run)) is not None]
         if found is None:
             return None
-        counted = _percent(wilson(found.value / 100, sum(float(pair[1].sum()) for pair in pairs)))
+        counted = _percent(wilson(found.value / 100, sum(self.sums(runs).below.tolist())))
         bounds = wider(counted, within_percents(found.interval))
         return replace(found, bounds=bounds, from_samples=bounds is counted)
 
@@ -156,11 +213,11 @@ class Percentile:
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The percentile of all samples. Its variance is that of the mean of the single runs'
         percentiles."""
-        found = self.quantity.of(runs)
+        found = self.quantity.over(runs)
         if found is None or not carries(self.q, found.count):
             return None
         value, ordered = found.quantile(self.q), order_interval(found, self.q)
-        single = [own for run in runs if (own := self.of_run(run)) is not None]
+        single = [own for own in self.of_each(runs) if own is not None]
         n = len(single)
         if n < 2 or n < len(runs):
             return Estimate(value, None, 0, len(runs), "sample", bounds=ordered, from_samples=True)
@@ -182,7 +239,7 @@ class Percentile:
     def lacking(self, runs: Sequence[RunSample]) -> Lacking | None:
         """If there are too few samples, their number and the number needed; None if they suffice,
         or if there are none at all."""
-        found = self.quantity.of(runs)
+        found = self.quantity.over(runs)
         if found is None or carries(self.q, found.count):
             return None
         return Lacking(found.count, fewest(self.q), self.quantity.noun)
@@ -192,6 +249,40 @@ class Percentile:
         found = self.quantity.of([run])
         enough = found is not None and has_beyond(self.q, found.count)
         return found.quantile(self.q) if found is not None and enough else None
+
+    def of_each(self, runs: Sequence[RunSample]) -> list[float | None]:
+        """See Reading.of_each."""
+        return [
+            None if math.isnan(value) else value
+            for part in cell_runs(runs).gathered(self._key, self.of_block)
+            for value in part.tolist()
+        ]
+
+    def of_block(self, block: Block) -> Floats:
+        """The percentile of each run of a block; NaN if it has none."""
+        found = self._of_rows(block)
+        if found is not None:
+            return packed(found)
+        each = (math.nan if (own := self.of_run(run)) is None else own for run in block)
+        return packed(np.fromiter(each, dtype=np.float64, count=len(block)))
+
+    def _of_rows(self, block: Block) -> Floats | None:
+        """The percentiles of all runs at once; None: they must be read one by one."""
+        rows = self.quantity.rows_of(block)
+        if rows is None:
+            return None
+        if not rows.shape[1] or not has_beyond(self.q, rows.shape[1]):
+            return np.full(len(block), math.nan)
+        ascending = block.kept((self.quantity, "sorted"), lambda: np.sort(rows))
+        return np.asarray(quantiles(ascending, self.q), dtype=np.float64)
+
+    def demands(self) -> Demands:
+        """See Reading.demands."""
+        return {self._key: self.of_block, **self.quantity.demands()}
+
+    @property
+    def _key(self) -> tuple[object, str]:
+        return self, "each"
 
     def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # part of Reading
         """None: it is no ratio of sums."""

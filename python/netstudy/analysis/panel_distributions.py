@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.distribution import Distribution, SampledQuantity, Values
+from netstudy.analysis.distribution import Distribution, Marks, SampledQuantity, Values, raw
+from netstudy.analysis.gathering import Block, Demands
 from netstudy.analysis.intervals import Estimate
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, Percentile, Share
 from netstudy.analysis.order_statistics import Lacking, carries, fewest
-from netstudy.analysis.samples import Floats, RunSample, Terms, each
+from netstudy.analysis.samples import Floats, NotAlikeError, RunSample, Terms, each
 from netstudy.analysis.verdict import VerdictTable
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.wire import Level
@@ -92,7 +94,7 @@ class PanelDistribution:
         for x in self.panel.x_levels:
             for level in self.panel.series_levels:
                 cell = self.panel.cell(x, level)
-                found = self.quantity.of(cell.runs) if cell else None
+                found = self.quantity.over(cell.runs) if cell else None
                 if found is not None:
                     yield x, level, found
 
@@ -182,7 +184,7 @@ def _samples(
     panel: Panel, x: Level | None, level: Level | None, quantity: SampledQuantity
 ) -> CellSamples | None:
     cell = panel.cell(x, level)
-    found = quantity.of(cell.runs) if cell else None
+    found = quantity.over(cell.runs) if cell else None
     if cell is None or found is None:
         return None
     percentiles: dict[float, Estimate | Lacking] = {}
@@ -193,31 +195,66 @@ def _samples(
 
 
 def _humps(runs: Sequence[RunSample], quantity: SampledQuantity) -> Humps | None:
-    marks = quantity.timeouts
-
-    def terms(run: RunSample) -> Terms | None:
-        marked = marks(run) if marks is not None else None
-        return None if marked is None else each(np.where(marked, 100.0, 0.0))
-
-    share = Share(terms).estimate(runs)
+    if quantity.timeouts is None:
+        return None
+    share = _share_of_marks(quantity).estimate(runs)
     if share is None:
         return None
     return Humps(_hump(runs, quantity, waited=True), _hump(runs, quantity, waited=False), share)
 
 
+@cache  # so that the same function is the same key of what was gathered
+def _share_of_marks(quantity: SampledQuantity) -> Share:
+    def terms(marked: Marks | None) -> Terms | None:
+        return None if marked is None else each(np.where(marked, 100.0, 0.0))
+
+    marks, rows = quantity.timeouts, quantity.marked_rows
+    return Share(
+        lambda run: None if marks is None else terms(marks(run)),
+        of_rows=None if rows is None else lambda block: terms(rows(block)),
+    )
+
+
 def _hump(runs: Sequence[RunSample], quantity: SampledQuantity, *, waited: bool) -> Hump | None:
-    def values(run: RunSample) -> Floats | None:
-        return part_of(run, quantity, waited=waited)
-
-    def of(some: Sequence[RunSample]) -> Values | None:
-        return Values.of([found for run in some if (found := values(run)) is not None])
-
-    samples = of(runs)
+    part = _part(quantity, waited=waited)
+    samples = part.over(runs)
     if samples is None:
         return None
-    part = SampledQuantity(quantity.noun, of)
+    assert isinstance(samples, Values), "the samples of a part are raw"
     median = Percentile(0.5, part).estimate(runs) if carries(0.5, samples.count) else None
     return Hump(samples, median)
+
+
+@cache
+def _part(quantity: SampledQuantity, *, waited: bool) -> SampledQuantity:
+    """The samples that waited for a timeout, or that did not."""
+
+    def rows(block: Block) -> Floats | None:
+        # Most blocks have no timeout: then one part is empty, and the other is the whole.
+        marks = None if quantity.marked_rows is None else quantity.marked_rows(block)
+        whole = quantity.rows_of(block)
+        if whole is None or marks is None or marks.any():
+            raise NotAlikeError
+        return whole[:, :0] if waited else whole
+
+    return raw(
+        quantity.noun,
+        lambda run: part_of(run, quantity, waited=waited),
+        rows=None if quantity.rows is None else rows,
+    )
+
+
+def humps_demands(quantity: SampledQuantity) -> Demands:
+    """What `distributions_of` gathers from the runs of a cell, beside the samples themselves."""
+    found = dict(Percentile(0.5, quantity).demands())
+    for q in PERCENTILES:
+        found |= Percentile(q, quantity).demands()
+    if quantity.timeouts is None:
+        return found
+    found |= _share_of_marks(quantity).demands()
+    for waited in (True, False):
+        found |= Percentile(0.5, _part(quantity, waited=waited)).demands()
+    return found
 
 
 def part_of(run: RunSample, quantity: SampledQuantity, *, waited: bool) -> Floats | None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, cast
 from netstudy.analysis.bounds.candidates import Key, LimitKind
 from netstudy.analysis.bounds.cycle import trips_s
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.machines import is_simulated_in
 from netstudy.analysis.workloads.base import WorkloadAnalysis
 from netstudy.documents.fields import Ref
 from netstudy.documents.problems import dotted
@@ -399,7 +400,7 @@ class Raiser:
 
     @property
     def _is_simulated(self) -> bool:
-        return any(run.record.mode is not None for run in self.row.runs)
+        return is_simulated_in(self.row.runs)
 
     def _need_simulator(self, bound: Bound) -> None:
         if not self._is_simulated:

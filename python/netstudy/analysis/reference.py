@@ -162,8 +162,8 @@ def _brought(
 ) -> Iterator[tuple[Metric, list[Published]]]:
     """The metric as it is compared, with its published values; nothing if it cannot be compared."""
     values = _of_metric(published, metric)
-    runs = [run for cell in panel.cells.values() for run in cell.runs]
-    how = compared(metric, [one.given for one in values], runs, counted)
+    cells = [cell.runs for cell in panel.cells.values()]
+    how = compared(metric, [one.given for one in values], cells, counted)
     if how is not None:
         yield (
             how.metric,

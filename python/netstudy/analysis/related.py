@@ -10,7 +10,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from netstudy.analysis.bases import bases_of
-from netstudy.analysis.cells import CellRow, CellTable, pool
+from netstudy.analysis.cells import CellRow, CellTable, Reader, Visit, pool
+from netstudy.analysis.one_pass import demands_of, settle
 from netstudy.analysis.samples import SeriesReader
 from netstudy.wire import Plan, RunRecord
 
@@ -21,19 +22,24 @@ if TYPE_CHECKING:
 
 def cell_table(folder: Folder) -> CellTable:
     """The cells of a results folder, finished or not; named levels are in the study's order."""
-    study, plan, records = folder.study(), folder.plan(), folder.records()
-    return pool_study(study, plan, records, folder.series)
+    return pool_study(folder.study(), folder.plan(), reader(folder), folder.series)
+
+
+def reader(folder: Folder, visit: Visit = lambda *_: None) -> Reader:
+    """Reads the records of a folder, each once for the usual analyses. `visit` is called with the
+    place of each run in the plan and its record."""
+    return Reader(lambda run: folder.record(run.id), demands_of, settle, visit)
 
 
 def pool_study(
     study: Study,
     plan: Plan,
-    records: Sequence[RunRecord],
+    records: Sequence[RunRecord] | Reader,
     series: SeriesReader | None = None,
 ) -> CellTable:
     """The cells of a study's runs; named levels are in the study's order."""
     order = {name: factor.names for name, factor in study.factors.items()}
-    return relate(study, pool(plan, records, order, series, asked=study.named_metrics))
+    return relate(study, pool(plan, records, order, series, study.named_metrics))
 
 
 def relate(study: Study, table: CellTable) -> CellTable:
@@ -52,7 +58,7 @@ def relate(study: Study, table: CellTable) -> CellTable:
             replace(
                 row,
                 cases=tuple(cases),
-                runs=tuple(replace(run, bases=dict(bases)) for run in row.runs),
+                runs=row.runs.with_bases(dict(bases)) if bases else row.runs,
                 _known={},
             )
             for bases, cases in by_bases.items()

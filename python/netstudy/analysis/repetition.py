@@ -28,6 +28,6 @@ def shows_nothing(row: CellRow, metric: Metric) -> bool:
     estimate = row.estimate(metric)
     if estimate is None or estimate.rounding is not None:
         return False
-    values = [metric.reading.of_run(run) for run in row.runs]
+    values = metric.reading.of_each(row.runs)
     known = [value for value in values if value is not None]
     return len(known) == len(values) and are_equal(known)

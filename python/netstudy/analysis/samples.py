@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,22 @@ def _floats(values: Sequence[int | None]) -> Floats:
     return np.array([math.nan if value is None else value for value in values], dtype=np.float64)
 
 
+class NotAlikeError(Exception):
+    """The runs of a block have tables of different lengths, so that they make no matrix."""
+
+
+class Columns(Protocol):
+    """The tables of samples of a run, as arrays; or those of several runs, as matrices with a row
+    for each run. A formula that treats each row alike serves both."""
+
+    def column(self, table: str, name: str) -> Floats | None:
+        """A column of a table; None if there is no such table, or if it is empty."""
+
+    @property
+    def bytes_received(self) -> float | Floats | None:
+        """Application bytes that all clients received in the measuring phase."""
+
+
 @dataclass(frozen=True, eq=False)
 class RunSample:
     """A valid run: gives access to its record, and to the columns of its tables as arrays."""
@@ -92,6 +108,11 @@ class RunSample:
             values = None if rows is None else getattr(rows, name)
             self._columns[key] = np.asarray(values, dtype=np.float64) if values else None
         return self._columns[key]
+
+    @property
+    def bytes_received(self) -> float | None:
+        """See Columns."""
+        return self.record.bytes_received
 
     def sampled(self, instrument: InstrumentKind) -> tuple[Sampled, ...]:
         """The series of one instrument; all instruments together would need too much memory."""
@@ -156,4 +177,4 @@ def one(numerator: float, denominator: float = 1.0) -> Terms:
 
 def each(values: Floats) -> Terms:
     """Terms of a mean over samples, one entry for each sample."""
-    return values, np.ones(values.size)
+    return values, np.ones(values.shape)

@@ -12,7 +12,8 @@ minimum RTO (RFC 8985, 7.2; `tcp_schedule_loss_probe`). A lost SYN waits for the
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
@@ -21,15 +22,16 @@ import numpy as np
 
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.distribution import Distribution, Values
+from netstudy.analysis.gathering import Block, CellRuns
 from netstudy.analysis.ideal import group_of
+from netstudy.analysis.intervals import packed
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, Percentile
-from netstudy.analysis.samples import NS_PER_MS, Floats, dropped_at_ports
+from netstudy.analysis.samples import NS_PER_MS, Floats, NotAlikeError, dropped_at_ports
 from netstudy.analysis.standing_queues import StandingQueue, standing_queue
 from netstudy.analysis.workloads import WorkloadAnalysis
 from netstudy.analysis.workloads.signals import (
     Count,
-    counted,
     forwarded,
     loss_probes,
     marks,
@@ -39,6 +41,9 @@ from netstudy.analysis.workloads.signals import (
     setup_retransmissions,
 )
 from netstudy.wire import Level, Run
+
+Waiting = tuple[Floats, Floats, Floats]
+"""For each sample: time in ms, timeouts, retransmitted segments."""
 
 NEAR: Final = (0.8, 2.0)
 """A wait between these bounds, in minimum RTOs, counts as about one minimum RTO."""
@@ -138,7 +143,7 @@ def _totals(level: Level | None, cells: Sequence[CellRow]) -> Signals:
 
 
 def _total(cells: Sequence[CellRow], count: Count) -> int | None:
-    found = [counted(count, run) for cell in cells for run in cell.runs]
+    found = [cell.total(count) for cell in cells if cell.runs]
     known = [value for value in found if value is not None]
     return sum(known) if known and len(known) == len(found) else None
 
@@ -203,10 +208,46 @@ def _counted(
     samples = workload.waiting_samples
     if samples is None:
         return _by_percentiles(cell, workload, min_rto_ms)
-    each = [found for run in cell.runs if (found := samples(run)) is not None]
+    return cell.runs.kept(_counted, lambda: _among(cell.runs, workload, min_rto_ms))
+
+
+def settle_waits(cell: CellRow, workload: WorkloadAnalysis) -> None:
+    """Counts the waiting samples of a cell while they are in memory, and drops the samples."""
+    min_rto_ms, samples = least_rto_ms(cell.planned[0]), workload.waiting_samples
+    if min_rto_ms is not None and samples is not None:
+        _counted(cell, workload, min_rto_ms)
+        cell.runs.forget(["waiting"])
+
+
+def waiting_part(workload: WorkloadAnalysis) -> Callable[[Block], Waiting | None]:
+    """Gathers the samples of a block: times in ms, timeouts, retransmitted segments."""
+    samples, rows = workload.waiting_samples, workload.waiting_rows
+    assert samples is not None, "the workload counts timeouts for each sample"
+
+    def part(block: Block) -> Waiting | None:
+        if rows is not None:
+            with suppress(NotAlikeError):
+                found = rows(block)
+                return None if found is None else _joined([[one.ravel() for one in found]])
+        each = [found for run in block if (found := samples(run)) is not None]
+        return _joined(each) if each else None
+
+    return part
+
+
+def _joined(each: Sequence[Sequence[Floats]]) -> Waiting:
+    times, timeouts, again = (np.concatenate(column) for column in zip(*each, strict=True))
+    return times, packed(timeouts), packed(again)
+
+
+def _among(
+    runs: CellRuns, workload: WorkloadAnalysis, min_rto_ms: float
+) -> tuple[int | None, int, int] | None:
+    parts = runs.gathered("waiting", waiting_part(workload))
+    each = [one for one in parts if one is not None]
     if not each:
         return None
-    times, timeouts, again = (np.concatenate(column) for column in zip(*each, strict=True))
+    times, timeouts, again = _joined(each)
     waits = _hump(times, min_rto_ms) & (timeouts == 0)
     waiting = int(waits.sum())
     if 100 * waiting < SHARE_TOLD_PCT * times.size:

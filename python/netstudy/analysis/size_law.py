@@ -186,7 +186,7 @@ def size_points(rows: Sequence[CellRow], factor: str, metric: Metric) -> list[Si
     found = []
     for row in rows:
         level = row.treatment.get(factor)
-        values = [metric.reading.of_run(run) for run in row.runs]
+        values = metric.reading.of_each(row.runs)
         times = [value for value in values if value is not None and value > 0]
         point = None if level is None else _point(level, times)
         if point is not None:

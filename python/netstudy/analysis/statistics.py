@@ -54,7 +54,7 @@ def reading_of(one: Statistic, quantity: SampledQuantity) -> Pooled | Percentile
         return Percentile(one.q, quantity)
 
     def of(runs: Sequence[RunSample]) -> float | None:
-        found = quantity.of(runs)
+        found = quantity.over(runs)
         return None if found is None else found.quantile(one.q)
 
     return Pooled(of, repeats=False)

@@ -19,10 +19,10 @@ from netstudy.analysis.lazy import Lazy
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import figure_named, metric_named
 from netstudy.analysis.reference import read_reference
-from netstudy.analysis.related import pool_study
+from netstudy.analysis.related import pool_study, reader
 from netstudy.analysis.requirements import CheckedRequirement, check
 from netstudy.analysis.size_law import ImpliedSize, implied_sizes
-from netstudy.analysis.testbed import TestbedResult, gather_testbed
+from netstudy.analysis.testbed import Evidence, TestbedResult, gather_testbed
 from netstudy.analysis.workloads import figures_of, headline_of
 from netstudy.hardware import HardwareLibrary
 from netstudy.study.outcome import DistributionKind, Figure, Table
@@ -156,27 +156,28 @@ class StudyResult:
 
 @dataclass(frozen=True)
 class Pooled:
-    """The contents of a results folder: its study, plan and records, and the runs pooled into
-    cells."""
+    """The contents of a results folder: its study and plan, and the runs pooled into cells."""
 
     study: Study
     plan: Plan
-    records: Sequence[RunRecord]
+    evidence: Sequence[RunRecord]
+    """What the records contain about their testbed (`testbed.Evidence`)."""
     cells: CellTable
 
 
 def pool(folder: Folder) -> Pooled:
     """Reads a results folder, finished or not."""
     study, plan = folder.study(), folder.plan()
-    records = folder.records(plan.runs)
-    return Pooled(study, plan, records, pool_study(study, plan, records, folder.series))
+    evidence = Evidence()
+    cells = pool_study(study, plan, reader(folder, evidence.add), folder.series)
+    return Pooled(study, plan, evidence.records(), cells)
 
 
 def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
     """Analyses a results folder, finished or not; reads it if `pooled` is not given."""
     pooled = pooled or pool(folder)
     study, plan, cells = pooled.study, pooled.plan, pooled.cells
-    testbed = _testbed(folder, pooled.records)
+    testbed = _testbed(folder, pooled.evidence)
     comparing, not_compared = _comparing(study, cells)
     # The cells of a published study are themselves the reference data, so there is nothing to
     # compare them with.

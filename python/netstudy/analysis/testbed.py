@@ -15,7 +15,14 @@ from typing import Literal, TypeVar
 
 from netstudy.study.vocabulary import HOSTS, MEASURED, PUBLISHED
 from netstudy.units import parse_scale
-from netstudy.wire import DISTURBED_ATTEMPTS, Reconciliation, RunRecord, TestbedLimit, Treatment
+from netstudy.wire import (
+    DISTURBED_ATTEMPTS,
+    Reconciliation,
+    RunRecord,
+    Samples,
+    TestbedLimit,
+    Treatment,
+)
 
 Here = Literal["simulated", "measured here", "measured elsewhere", "published"]
 """Label of a study's own values, to distinguish them from published ones."""
@@ -174,6 +181,36 @@ class TestbedResult:
     def disagreeing(self) -> tuple[CheckFound, ...]:
         """The checks that do not hold in some run."""
         return tuple(one for one in self.checks if one.disagreeing)
+
+
+class Evidence:
+    """Collects the parts of records that `gather_testbed` reads. Records that say nothing else than
+    that they were simulated, and their status, are represented by one of them."""
+
+    def __init__(self) -> None:
+        """Without records."""
+        self._found: list[tuple[int, RunRecord]] = []
+        self._seen: set[tuple[bool, str]] = set()
+
+    def add(self, place: int, record: RunRecord) -> None:
+        """Adds the record of the run at a place of the plan."""
+        kind = record.mode is None, record.status
+        if kind in self._seen and not _says_more(record):
+            return
+        self._seen.add(kind)
+        bulk = {"checks": (), "samples": Samples(), "edges": (), "counters": {}, "ports": {}}
+        self._found.append((place, record.model_copy(update=bulk)))
+
+    def records(self) -> tuple[RunRecord, ...]:
+        """The records in the order of the plan, without their samples and counters."""
+        return tuple(record for _, record in sorted(self._found, key=lambda one: one[0]))
+
+
+def _says_more(record: RunRecord) -> bool:
+    """Whether a record says something about the testbed of its own run."""
+    if record.limits or record.reconciliation or record.environment or record.scaled_by is not None:
+        return True
+    return any(node.environment is not None for node in record.nodes.values())
 
 
 def gather_testbed(

@@ -5,30 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, groupby
+from itertools import chain, groupby
 from typing import Final
 
 from netstudy.analysis.accounts import Family, TimeGroup, TimeView, UnitTime, unit_time
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.conclusions.cells import Cells
+from netstudy.analysis.last_connections import LastConnections, last_part
 from netstudy.study.levels import is_numeric
-from netstudy.wire import RunRecord, Treatment
+from netstudy.wire import Treatment
 
-_MOST: Final = 0.9
-"""The last connections are the fewest that end at least this share of the units."""
 _MUCH_SLOWER: Final = 1.5
 """A unit waits for its last members if it takes this many times as long as its median member."""
-
-
-@dataclass(frozen=True)
-class LastConnections:
-    """The fewest connections that end most units of a run."""
-
-    number: int
-    of: int
-    """Number of connections of the run."""
-    share_pct: float
-    """Share of the units that they end."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +44,7 @@ class CellTime:
     @cached_property
     def last(self) -> tuple[LastConnections, ...]:
         """The last connections of each run with accounts that counts them."""
-        traced = (run.record for run in self.row.runs if run.record.samples.time)
-        return tuple(found for record in traced if (found := _last(record)) is not None)
+        return tuple(chain.from_iterable(self.row.runs.gathered("last", last_part)))
 
     @property
     def slowdown(self) -> float:
@@ -118,12 +105,3 @@ def _times(rows: Sequence[CellRow]) -> Iterator[CellTime]:
         whole = unit_time(row, "journey", "all")
         if whole is not None:
             yield CellTime(row, whole)
-
-
-def _last(record: RunRecord) -> LastConnections | None:
-    table = record.samples.connection
-    if table is None or table.last is None or not any(table.last):
-        return None
-    ended = list(accumulate(sorted(table.last, reverse=True)))
-    number = next(k for k, units in enumerate(ended, start=1) if units >= _MOST * ended[-1])
-    return LastConnections(number, len(ended), 100 * ended[number - 1] / ended[-1])

@@ -55,17 +55,17 @@ class Compared:
 def compared(
     metric: Metric,
     values: Sequence[PublishedValue],
-    runs: Sequence[RunSample],
+    cells: Sequence[Sequence[RunSample]],
     counted: Counted,
 ) -> Compared | None:
-    """How these published values of one metric are compared with these runs; None if they are
-    totals over an unknown time and an unknown amount of work."""
+    """How these published values of one metric are compared with the runs of these cells; None if
+    they are totals over an unknown time and an unknown amount of work."""
     if not any(value.metric.is_total for value in values):
         return Compared(metric, (1.0,) * len(values))
     for amount in (_time(), _work(counted)):
         given = [found for value in values if (found := amount.published(value)) is not None]
         if len(given) == len(values):
-            if _are_alike(given, [amount.own(run) for run in runs]):
+            if _are_alike(given, [amount.own(run) for runs in cells for run in runs]):
                 return Compared(metric, (1.0,) * len(values))
             return Compared(_per(metric, amount), tuple(given))
     return None

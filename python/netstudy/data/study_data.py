@@ -105,7 +105,9 @@ class StudyData:
         values = [one for metric in metrics for one in metric_columns(metric, intervals=False)]
         taken = [one.name for one in (RUN, REPLICATE, *values)]
         factors = FactorColumns.of(levels_of(self.folder.plan().runs), taken)
-        runs = {run.run: run for row in self._cells.rows for run in row.runs}
+        values_of = {
+            run: each for row in self._cells.rows for run, each in values_of_runs(row, metrics)
+        }
 
         def parts() -> Iterator[Part]:
             rows = [
@@ -113,10 +115,10 @@ class StudyData:
                     planned.id,
                     *factors.levels(planned.treatment),
                     planned.replicate,
-                    *(metric.reading.of_run(runs[planned.id]) for metric in metrics),
+                    *values_of[planned.id],
                 ]
                 for planned in self.folder.plan().runs
-                if planned.id in runs
+                if planned.id in values_of
             ]
             yield Part(len(rows), list(zip(*rows, strict=True)))
 
@@ -205,6 +207,18 @@ def sample_table(study: StudyData, chosen: str, wanted: Wanted, *, invalid: bool
 
     columns = (RUN, *factors.columns, REPLICATE, STATUS, SAMPLE_INDEX, *own)
     return Table(chosen, columns, study.about, parts)
+
+
+def values_of_runs(
+    row: CellRow, metrics: Sequence[Metric]
+) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+    """The ids of the runs of a cell, each with its values of these metrics."""
+    row.runs.gather(
+        {key: part for metric in metrics for key, part in metric.reading.demands().items()}
+    )
+    columns = [metric.reading.of_each(row.runs) for metric in metrics]
+    for place, run in enumerate(row.runs.ids):
+        yield run, tuple(column[place] for column in columns)
 
 
 def _values(row: CellRow, metrics: Sequence[Metric], *, intervals: bool) -> Iterator[Any]:

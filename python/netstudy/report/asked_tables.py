@@ -189,7 +189,7 @@ class _Layout:
         """The numbers of the replicates if each has its own row; else empty."""
         if self.asked.show == "mean":
             return []
-        return sorted({run.replicate for cell in self.cells for run in cell.runs})
+        return sorted({number for cell in self.cells for number in cell.runs.replicates})
 
     def _rows_of(self, levels: Levels) -> Iterator[tuple[Value, ...]]:
         """The row of a level combination, or its rows if each replicate has one."""
@@ -335,8 +335,8 @@ class _Layout:
                 return None
             shown = self._formatted(name, found, cell, metric)
             return shown if name in self.asked.normalise else with_margin(shown, cell, metric)
-        run = next((run for run in cell.runs if run.replicate == replicate), None)
-        value = None if run is None else metric.reading.of_run(run)
+        each = zip(cell.runs.replicates, metric.reading.of_each(cell.runs), strict=True)
+        value = next((value for number, value in each if number == replicate), None)
         if value is None:
             return None
         source = f"{metric.name}, {treatment_text(cell.treatment)}, replicate {replicate}"

@@ -110,8 +110,7 @@ def _basis(cell: CellRow, estimate: Estimate, metric: Metric) -> str:
     """The basis of a value: the number of runs and samples, and the interval."""
     if estimate.unit == "rounding":
         return f"published to {estimate.rounding:g}"
-    samples = sum(cell.counted.of(run) for run in cell.runs)
-    basis = f"{_things(len(cell.runs), 'run')}, {_things(samples, cell.counted.noun)}"
+    basis = f"{_things(len(cell.runs), 'run')}, {_things(cell.samples, cell.counted.noun)}"
     if estimate.interval is None:
         return basis
     bounds = interval_quantity(estimate.interval, _decimals(estimate, metric, None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from netstudy.analysis.accounts import accounts_of
 from netstudy.analysis.bootstrap import RESAMPLES
 from netstudy.analysis.intervals import CONFIDENCE
 from netstudy.analysis.rank import PERMUTATIONS
@@ -88,12 +89,7 @@ def samples_of(result: StudyResult) -> str:
 
 def _times(result: StudyResult) -> Iterator[Sentence]:
     """How the time of units of work is divided; empty if no run has an account of it."""
-    accounts = [
-        account
-        for row in result.cells.rows
-        for run in row.runs
-        for account in run.record.samples.time
-    ]
+    accounts = [account for row in result.cells.rows for _, account in accounts_of(row)]
     if not accounts:
         return
     is_exact = all(account.high_ps is None for account in accounts)

@@ -192,11 +192,12 @@ class Folder:
         records = self._fresh_records()
         for run in self.plan().runs if runs is None else runs:
             if records.has(run.id):
-                yield run, self.record(run.id)
+                yield run, self._record(run.id)
 
-    def record(self, run: str) -> RunRecord:
-        """The record of a run, without its time series. Raises StudyError if it has none."""
-        return self._whole_record(run).model_copy(update={"series": ()})
+    def record(self, run: str) -> RunRecord | None:
+        """The record of a run without its series, as `records` has it; None: the run has none."""
+        records = self._records if self._records.has(run) else self._fresh_records()
+        return self._record(run) if records.has(run) else None
 
     def series(self, run: str) -> tuple[Series, ...]:
         """The time series of a run. Raises StudyError if the run has no record."""
@@ -470,6 +471,10 @@ class Folder:
         except OSError as error:
             raise StudyError(f"cannot read {error.filename}: {error.strerror}") from error
         return self._records
+
+    def _record(self, run: str) -> RunRecord:
+        record = self._whole_record(run)
+        return record.model_copy(update={"series": ()}) if record.series else record
 
     def _whole_record(self, run: str) -> RunRecord:
         text = self.record_text(run)

@@ -43,6 +43,10 @@ class FolderSoFar(Folder):
         """Number of rounds that had begun."""
         return self._rounds
 
+    def record(self, run: str) -> RunRecord | None:
+        """The record of a run, if it was there."""
+        return None if run in self._lacking else super().record(run)
+
     def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
         """These runs with the records that were there."""
         chosen = self._plan.runs if runs is None else runs

@@ -14,6 +14,7 @@ from netstudy.analysis.bounds.candidates import Candidate, Resource, State
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.nodes import node_metric
+from netstudy.analysis.standing_queues import queues_of
 from netstudy.plan.paths import direction_from
 from netstudy.queues import kinds_of, queue_title
 from netstudy.study.vocabulary import MetricName, Scope
@@ -48,10 +49,9 @@ def _discipline(row: CellRow, switch: str, dropped: float | None) -> str | None:
     """The queue discipline that drops most at a switch, with its port; None if the frames are
     dropped elsewhere."""
     drops: Counter[str] = Counter()
-    for run in row.runs:
-        for one in run.record.samples.queue:
-            if one.node == switch:
-                drops[one.port] += one.frames_dropped_at_arrival + one.frames_dropped_at_departure
+    for one in queues_of(row):
+        if one.node == switch:
+            drops[one.port] += one.frames_dropped
     if not dropped or not drops.total():
         return None
     port, _ = drops.most_common(1)[0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 import numpy as np
@@ -10,8 +11,10 @@ import numpy as np
 from netstudy.analysis.bounds.candidates import LimitKind
 from netstudy.analysis.bounds.parts import Part, wait_of
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.gathering import Block, Demands
 from netstudy.analysis.ideal import group_of
-from netstudy.analysis.samples import NS_PER_S, RunSample
+from netstudy.analysis.intervals import packed
+from netstudy.analysis.samples import NS_PER_S, Floats, NotAlikeError, RunSample
 from netstudy.wire import Role
 
 _CLOCKS: Final[dict[str, tuple[LimitKind, str]]] = {
@@ -37,9 +40,38 @@ def share_of_waits(row: CellRow) -> Iterator[Part]:
     """The waits of the senders of a cell that have a clock, each as a share of the time of all
     connections; empty for testbeds without these clocks."""
     for column, (kind, part) in _CLOCKS.items():
-        shares = [share for run in row.runs if (share := _share_pct(run, column)) is not None]
+        parts = row.runs.gathered(("share", column), _shares(column))
+        shares = [share for each in parts for share in each.tolist()]
         if shares and len(shares) == len(row.runs):
             yield wait_of((kind, waiting_group(row, kind), part), sum(shares) / len(shares))
+
+
+def share_demands() -> Demands:
+    """What `share_of_waits` gathers from the runs of a cell."""
+    return {("share", column): _shares(column) for column in _CLOCKS}
+
+
+def _shares(column: str) -> Callable[[Block], Floats]:
+    """The shares of the runs of a block that have the clock."""
+
+    def part(block: Block) -> Floats:
+        with suppress(NotAlikeError):
+            return packed(_shares_by_rows(block, column))
+        found = [share for run in block if (share := _share_pct(run, column)) is not None]
+        return packed(np.array(found, dtype=np.float64))
+
+    return part
+
+
+def _shares_by_rows(block: Block, column: str) -> Floats:
+    waited, windows = block.column("connection", column), block.measure_s
+    if waited is None:
+        return np.empty(0)
+    if not all(windows) or np.isnan(waited).any():
+        raise NotAlikeError
+    ends = waited.shape[1] * len(block[0].planned.workload.sending)
+    shares: Floats = 100 * waited.sum(axis=1) / (ends * np.array(windows) * NS_PER_S)
+    return shares
 
 
 def _share_pct(run: RunSample, column: str) -> float | None:

@@ -16,8 +16,8 @@ from netstudy.analysis.bounds.resources import Listing
 from netstudy.analysis.bounds.time_parts import TimeShares, shares_of_time
 from netstudy.analysis.bounds.verdict import Seen
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.clocks import are_machines
 from netstudy.analysis.conclusions.cells import Cells
+from netstudy.analysis.machines import are_machines_in, is_simulated_in
 from netstudy.analysis.metrics import Metric
 from netstudy.wire import Level
 
@@ -89,7 +89,7 @@ class Look:
     def _could_be_measured(self, resource: Resource, row: CellRow) -> bool:
         """True if a resource without a value may limit throughput nevertheless. In the simulator,
         a capacity that is not modelled limits nothing."""
-        is_simulated = any(run.record.mode is not None for run in row.runs)
+        is_simulated = is_simulated_in(row.runs)
         return not is_simulated and resource.kind not in _MEASURED_ONLY
 
     def resources(self, row: CellRow) -> list[Resource]:
@@ -113,14 +113,13 @@ class Look:
 
     def _listing(self, row: CellRow) -> Listing:
         group = None if self.load is None else self.cells.grown_group
-        is_simulated = any(one.record.mode is not None for one in row.runs)
         run = row.planned[0]
         return Listing(
             run,
             self.cells.table.workload,
             group,
-            is_simulated=is_simulated,
-            are_machines=any(are_machines(one.record, run.network.hosts) for one in row.runs),
+            is_simulated=is_simulated_in(row.runs),
+            are_machines=are_machines_in(row.runs),
         )
 
     def _not_modelled(self, row: CellRow) -> tuple[str, ...]:

@@ -12,6 +12,7 @@ from netstudy.analysis.bounds.candidates import Candidate, Resource, State
 from netstudy.analysis.cells import CellRow
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.line_rates import line_bps
+from netstudy.analysis.machines import cpus_part, files_part
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.named import metric_named
 from netstudy.analysis.nodes import node_metric
@@ -93,7 +94,7 @@ class Measure:
         assert read.scope is not None, "CPUs belong to a host"
         if found.share_pct is None or found.state != "reached":
             return found
-        if any(run.record.measured and run.record.measured.files for run in self.row.runs):
+        if any(self.row.runs.gathered("files", files_part)):
             note = "its file counts all programs of the host, not only the run's"
             return replace(found, state="may be reached", others_pct=found.share_pct, note=note)
         others = self._others_pct(read.scope.node) if read.base == "busiest_cpu_pct" else 0.0
@@ -119,13 +120,8 @@ class Measure:
 
     def _cpu_count(self, name: str) -> float | None:
         """The CPUs of a host, or of the first host of a group."""
-        nodes = (
-            node
-            for run in self.row.runs
-            for host, node in run.record.nodes.items()
-            if name in (host, node.group)
-        )
-        return next((node.cpus for node in nodes if node.cpus is not None), None)
+        parts = self.row.runs.gathered("cpus", cpus_part)
+        return next((cpus[name] for cpus in parts if name in cpus), None)
 
     def _limit(self, name: MetricName) -> float | None:
         """100 for a percentage, else the line rate in Mbit/s."""

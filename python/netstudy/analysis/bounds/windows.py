@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Final
+
+import numpy as np
 
 from netstudy.analysis.bounds.parts import Part
 from netstudy.analysis.cells import CellRow
+from netstudy.analysis.gathering import Block
 from netstudy.analysis.ideal import framing, group_of
+from netstudy.analysis.machines import is_simulated_in
 from netstudy.analysis.receive_window import window_bytes
+from netstudy.analysis.samples import Floats, NotAlikeError
 from netstudy.plan.paths import Routes
 from netstudy.wire import Run
 
@@ -38,17 +44,37 @@ def share_of_bound(row: CellRow, part: Part) -> float | None:
     """Bytes a second ÷ the sum of window ÷ round-trip time over all connections; None: not
     known."""
     bound = _bytes_per_s(row.planned[0], part, by_kernel=_is_real(row))
+    parts = row.runs.gathered("rates", rates_part)
+    rates = [rate for part in parts if part is not None for rate in part.tolist()]
+    if any(part is None for part in parts) or not rates or not bound:
+        return None
+    return float(sum(rates)) / len(rates) / bound
+
+
+def rates_part(block: Block) -> Floats | None:
+    """Gathers the bytes a second of each run of a block; None if one of them did not count."""
+    with suppress(NotAlikeError):
+        return _rates_by_rows(block)
     rates = []
-    for run in row.runs:
+    for run in block:
         moved = [run.column("connection", name) for name in ("bytes_received", "bytes_sent")]
         if not run.measure_s or any(one is None for one in moved):
             return None
         rates.append(sum(float(one.sum()) for one in moved if one is not None) / run.measure_s)
-    return sum(rates) / len(rates) / bound if rates and bound else None
+    return np.array(rates, dtype=np.float64)
+
+
+def _rates_by_rows(block: Block) -> Floats | None:
+    moved = [block.column("connection", name) for name in ("bytes_received", "bytes_sent")]
+    seconds = block.measure_s
+    if not all(seconds) or any(one is None for one in moved):
+        return None
+    total = sum(one.sum(axis=1) for one in moved if one is not None)
+    return np.asarray(total / np.array(seconds, dtype=np.float64))
 
 
 def _is_real(row: CellRow) -> bool:
-    return row.runs[0].record.mode is None
+    return not is_simulated_in(row.runs)
 
 
 def _bytes_per_s(run: Run, part: Part, *, by_kernel: bool) -> float:

@@ -13,7 +13,7 @@ from netstudy.analysis.caveats.base import COMPARISONS, Analysed, Caveat
 from netstudy.analysis.claims import Claim
 from netstudy.analysis.rank import rank_correlation
 from netstudy.analysis.samples import RunSample
-from netstudy.wire import Level
+from netstudy.wire import Level, Measured
 
 ALPHA: Final = 0.05
 """Level of the test for drift."""
@@ -104,6 +104,8 @@ class Sessions(Caveat):
 
 def _runs(analysed: Analysed) -> list[RunSample]:
     """The valid runs of files, in the order of time; runs of unknown time come first."""
+    if not isinstance(analysed.planned.plan.runs[0].workload, Measured):
+        return []
     runs = [
         run
         for row in analysed.rows

@@ -20,6 +20,7 @@ from netstudy.analysis.claims import Claim
 from netstudy.analysis.intervals import batch_means, student_quantile
 from netstudy.analysis.samples import Floats
 from netstudy.analysis.workloads import WorkloadAnalysis
+from netstudy.analysis.workloads.base import lengths_part
 
 BATCH = 5
 MIN_BATCHES = 16
@@ -72,10 +73,10 @@ def warm_up_of(cell: CellRow, workload: WorkloadAnalysis) -> WarmUp | None:
     The samples are first averaged over the runs (Welch's procedure). This preserves a warm-up that
     occurs in all runs and averages out everything else.
     """
-    courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
-    length = min((course.values.size for course in courses), default=0)
-    if length < MIN_BATCHES * BATCH or len(courses) < len(cell.runs):
+    length = min(cell.runs.gathered("lengths", lengths_part(workload)), default=0)
+    if length < MIN_BATCHES * BATCH:
         return None
+    courses = [course for run in cell.runs if (course := workload.course(run)) is not None]
     mean = np.mean([course.values[:length] for course in courses], axis=0)
     return _alarm(mean, mser5(mean), courses[0].noun)
 

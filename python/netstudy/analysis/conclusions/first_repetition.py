@@ -67,9 +67,10 @@ class Repetitions(Drawn[FirstRepetition]):
 def _by_repetition(row: CellRow, metric: Metric) -> list[float]:
     """Logarithms of the values of single runs, ordered by replicate; empty if a value is not
     positive, or the first replicate is missing."""
-    runs = sorted(row.runs, key=lambda run: run.replicate)
-    if not runs or runs[0].replicate > min(run.replicate for run in row.planned):
+    replicates = row.runs.replicates
+    if not replicates or min(replicates) > min(run.replicate for run in row.planned):
         return []
-    values = [metric.reading.of_run(run) for run in runs]
+    each = zip(replicates, metric.reading.of_each(row.runs), strict=True)
+    values = [value for _, value in sorted(each, key=lambda one: one[0])]
     known = [value for value in values if value is not None and value > 0]
-    return [math.log(value) for value in known] if len(known) == len(runs) else []
+    return [math.log(value) for value in known] if len(known) == len(values) else []

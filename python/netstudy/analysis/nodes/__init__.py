@@ -18,12 +18,14 @@ import numpy as np
 
 from netstudy.analysis.clocks import are_machines
 from netstudy.analysis.distribution import raw
-from netstudy.analysis.intervals import Estimate, over_runs
+from netstudy.analysis.gathering import Block
+from netstudy.analysis.intervals import Estimate, Sums
 from netstudy.analysis.metrics import SOCKETS, Metric, RatioOfSums, Reading, within_percents
 from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Rule
-from netstudy.analysis.nodes.goodput import goodput, goodput_by_second
+from netstudy.analysis.nodes.goodput import goodput, goodput_by_second, goodput_of_block
 from netstudy.analysis.nodes.growth import Fraction, Growth, between_samples, over_phase, overruns
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
+from netstudy.analysis.nodes.readings import readings_of_block
 from netstudy.analysis.samples import Floats, RunSample, Terms
 from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of
 from netstudy.study.vocabulary import (
@@ -154,7 +156,7 @@ def _reading(name: MetricName, formula: Formula) -> Reading:
     if statistic is None:
         return _OverPhase(
             partial(_terms, name, formula),
-            partial(_terms_of_cell, name, formula),
+            partial(_sums_of_block, name, formula),
             is_share=formula.unit == "%",
         )
 
@@ -171,34 +173,32 @@ class _OverPhase(RatioOfSums):
     """The mean of a phase. The runs of a cell have the same network, so their counters are combined
     in one array operation if all were read at the edges of the phase."""
 
-    of_cell: Callable[[Sequence[RunSample]], list[Terms] | None]
+    of_runs: Callable[[Block], Sums | None]
     is_share: bool
     """True for a share in percent: its interval is cut at 0 and 100."""
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """See RatioOfSums.estimate."""
-        estimate = self._of_runs(runs)
+        estimate = super().estimate(runs)
         if estimate is None or not self.is_share or not 0 <= estimate.value <= 100:
             return estimate
         return replace(estimate, bounds=within_percents(estimate.interval))
 
-    def _of_runs(self, runs: Sequence[RunSample]) -> Estimate | None:
-        found = self.of_cell(runs) if len(runs) > 1 else None
-        if found is None:
-            return super().estimate(runs)
-        return over_runs(found) if found else None
+    def of_block(self, block: Block) -> Sums:
+        """See RatioOfSums.of_block."""
+        found = self.of_runs(block) if len(block) > 1 else None
+        return super().of_block(block) if found is None else found
 
 
-def _terms_of_cell(
-    name: MetricName, formula: Formula, runs: Sequence[RunSample]
-) -> list[Terms] | None:
-    """The terms of all runs that have a value; None if the runs cannot be combined and must be read
-    one by one."""
-    first = runs[0].planned.treatment
-    is_cell = all(run.planned.treatment == first for run in runs)
-    if name.base == GOODPUT or name.is_state or not is_cell:
+def _sums_of_block(name: MetricName, formula: Formula, runs: Block) -> Sums | None:
+    """The sums of all runs; None if the runs cannot be combined and must be read one by one."""
+    if name.is_state or not runs.kept("is a cell", lambda: _are_of_one_cell(runs)):
         return None
-    if any(_runs_on(run, name.phase) for run in runs):
+    if name.base == GOODPUT:
+        assert name.scope is not None, f"{name} is measured at no node"
+        found = _places(runs[0], name.scope, name.base)
+        return goodput_of_block(runs, found) if found and name.phase == "measure" else None
+    if runs.kept((overruns, name.phase), lambda: any(_runs_on(run, name.phase) for run in runs)):
         return None
     assert name.scope is not None, f"{name} is measured at no node"
     grown = _grown(runs, name.scope, name)
@@ -207,11 +207,16 @@ def _terms_of_cell(
     fractions = [formula.of(one) for one in grown if one is not None]
     known = [one for one in fractions if one is not None]
     if not known or len(known) < len(fractions):
-        return []
-    return _of_each_run(known, formula.rule)
+        return Sums(np.empty(0), np.empty(0), len(runs), np.empty(0, np.intp))
+    return _of_each_run(known, formula.rule, len(runs))
 
 
-def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
+def _are_of_one_cell(runs: Sequence[RunSample]) -> bool:
+    first = runs[0].planned.treatment
+    return all(run.planned.treatment == first for run in runs)
+
+
+def _of_each_run(fractions: Sequence[Fraction], rule: Rule, count: int) -> Sums:
     """Like `_together`, but keeps runs apart: each fraction has one entry per run. Runs without a
     value are left out."""
     above, below = (np.stack([one[part] for one in fractions]) for part in (0, 1))
@@ -224,7 +229,9 @@ def _of_each_run(fractions: Sequence[Fraction], rule: Rule) -> list[Terms]:
         has_value = counted & (below != 0).all(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             over = np.asarray(_PUT_TOGETHER[rule](above / below) * under)
-    return [(over[n : n + 1], under[n : n + 1]) for n in np.flatnonzero(has_value)]
+    above, below = over[has_value], under[has_value]
+    places = None if has_value.all() else np.flatnonzero(has_value)
+    return Sums(above, below, count, places, (above, below) if above.size == 1 else None)
 
 
 def _terms(name: MetricName, formula: Formula, run: RunSample) -> Terms | None:
@@ -269,12 +276,14 @@ def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Gr
     """The growth of counters over a phase at each place, cached for all metrics of the same
     scope."""
     first = runs[0]
+    keeper = runs if isinstance(runs, Block) else first
 
     def find() -> list[Growth | None]:
-        return [over_phase(runs, place, name.phase) for place in _places(first, scope, name.base)]
+        block = runs if isinstance(runs, Block) else Block(runs)
+        read = readings_of_block(block, name.phase)
+        return [over_phase(read, place, name.phase) for place in _places(first, scope, name.base)]
 
-    key = (*(run.run for run in runs), scope, name.phase, name.base == WATCHED)
-    return first.kept(key, find)
+    return keeper.kept((scope, name.phase, name.base == WATCHED), find)
 
 
 def _together(fractions: Sequence[Fraction | None], rule: Rule) -> Fraction | None:

@@ -8,24 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, reduce
+from functools import reduce
 
 import numpy as np
 
 from netstudy.analysis.clocks import Booleans, inside, placed
 from netstudy.analysis.nodes.places import Line, Place
-from netstudy.analysis.samples import NS_PER_S, Floats, RunSample, Sampled
+from netstudy.analysis.nodes.readings import PhaseReadings, cpus_of, edges_of, in_flight_ns
+from netstudy.analysis.samples import Floats, RunSample, Sampled
 from netstudy.plan.workloads import planned_of
 from netstudy.plan.workloads.base import Permit
 from netstudy.wire import (
     MAXIMA,
-    Edges,
     InstrumentKind,
     PhaseKind,
-    PhaseTimes,
     QueueStatistics,
-    Readings,
-    growth_between,
 )
 
 DISCONTINUITIES = "discontinuities"
@@ -92,102 +89,29 @@ def _sum(parts: Iterable[Floats | None]) -> Floats | None:
     return reduce(np.add, known)
 
 
-def over_phase(runs: Sequence[RunSample], place: Place, phase: PhaseKind) -> Growth | None:
+def over_phase(read: PhaseReadings, place: Place, phase: PhaseKind) -> Growth | None:
     """Growth of the counters between the start and end of a phase, and the time in which they grew:
     one entry for each run. All runs must have the same network. Growth is NaN for a run that lacks
     the counter. None if a run has no readings at the start or end, or if the number of CPUs differs
     between runs."""
-    counted = [_between_readings(run, place, phase) for run in runs]
-    seconds = [_between_edges(run, place, phase) for run in runs]
-    cpus = {_cpus(run, place.node) for run in runs}
+    counted = read.between(place.node)
+    seconds = read.seconds(place.node, is_machine=place.is_machine)
+    cpus = read.cpus(place.node)
     if not all(seconds) or not all(counted) or len(cpus) > 1:
         return None
-
-    edges = [_edges(run, phase) for run in runs]
-
-    @cache
-    def values_of(port: str | None) -> list[tuple[Readings, Edges]]:
-        return list(zip((_readings(run, place.node, port) for run in runs), edges, strict=True))
-
-    @cache  # several metrics read the same counter
-    def read(port: str | None, counter: str) -> Floats | None:
-        grown = [
-            None if (values := of.get(counter)) is None else growth_between(counter, values, ends)
-            for of, ends in values_of(port)
-        ]
-        known = [np.nan if one is None else one for one in grown]
-        return None if all(one is None for one in grown) else np.array(known, dtype=np.float64)
-
     length = np.array(seconds)
-    own = [of for of, _ in values_of(None)]
     return Growth(
         place,
         length,
         length,
         np.array(counted),
-        read,
+        lambda port, counter: read.counters(place.node, port)[0](counter),
         lambda _port, _state: None,
-        cpus.pop(),
-        _permits(runs[0], place.node),
-        frozenset().union(*own),
-        [_queues(run, place) for run in runs] if phase == "measure" else (),
+        next(iter(cpus)),
+        _permits(read.runs[0], place.node),
+        read.counters(place.node, None)[1],
+        read.queues(place.node, {line.port for line in place.lines}) if phase == "measure" else (),
     )
-
-
-def _queues(run: RunSample, place: Place) -> list[QueueStatistics]:
-    ports = {line.port for line in place.lines}
-    counted = run.record.samples.queue
-    return [one for one in counted if one.node == place.node and one.port in ports]
-
-
-def _readings(run: RunSample, node: str, port: str | None) -> Readings:
-    """The counters of this port; if the port is None, of the node itself."""
-    record = run.record
-    return (
-        record.counters.get(node, {}) if port is None else record.ports.get(node, {}).get(port, {})
-    )
-
-
-def _edges(run: RunSample, phase: PhaseKind) -> Edges:
-    """The edges of a phase, cached for all places of a run."""
-    return run.kept((_edges, phase), lambda: run.record.edges_of(phase))
-
-
-def _between_edges(run: RunSample, place: Place, phase: PhaseKind) -> float | None:
-    """Time during which the counters of a place grew in a phase. Counters of a whole machine never
-    stop, so for them it is the time between the readings at the start and end."""
-    in_flight_ns = _in_flight_ns(run, phase)
-    if in_flight_ns is not None and not place.is_machine:
-        return in_flight_ns / NS_PER_S
-    return _between_readings(run, place, phase)
-
-
-def _between_readings(run: RunSample, place: Place, phase: PhaseKind) -> float | None:
-    """Time between the readings of the counters of a place at the start and end of a phase."""
-    start, end = _edges(run, phase)
-    if start is None or end is None:
-        return None
-    known = run.record.nodes.get(place.node)
-    read_at = None if known is None else known.read_at_ns
-    at = [edge.at_ns for edge in run.record.edges] if read_at is None else read_at
-    return (at[end] - at[start]) / NS_PER_S
-
-
-def _in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:
-    """Time from the start of a phase until nothing was in flight any more; None if the record does
-    not contain this, because counters were read at the end of the phase."""
-    _, end = _edges(run, phase)
-    lasted = run.record.phase(phase)
-    quiet_ns = None if end is None else run.record.edges[end].quiet_ns
-    return None if quiet_ns is None or lasted is None else quiet_ns - _begun_ns(run, lasted)
-
-
-def _begun_ns(run: RunSample, lasted: PhaseTimes) -> int:
-    """When the first client began a phase. With clients of several clocks, the measuring phase of
-    the record begins with the last one; the first one ends a planned length after its start."""
-    if lasted.kind != "measure" or run.measure_s is None:
-        return lasted.start_ns
-    return min(lasted.start_ns, lasted.end_ns - round(run.measure_s * NS_PER_S))
 
 
 _OVERRUN = 0.01
@@ -198,13 +122,13 @@ length."""
 def overruns(run: RunSample, phase: PhaseKind) -> bool:
     """Whether the growth of counters covers a time that is more than 1 % longer than the phase,
     because its last transfers ended late or counters were read late."""
-    start, end = _edges(run, phase)
+    start, end = edges_of(run, phase)
     lasted = run.record.phase(phase)
     if start is None or end is None or lasted is None:
         return False
     length_ns = lasted.end_ns - lasted.start_ns
     edges = run.record.edges
-    grown_ns = _in_flight_ns(run, phase)
+    grown_ns = in_flight_ns(run, phase)
     if grown_ns is None:
         grown_ns = edges[end].at_ns - edges[start].at_ns
     return grown_ns > (1 + _OVERRUN) * length_ns
@@ -237,7 +161,7 @@ def between_samples(
                 np.diff(at),
                 reader.growth,
                 reader.level,
-                _cpus(run, place.node),
+                cpus_of(run, place.node),
                 _permits(run, place.node),
                 () if own is None else own.columns.keys(),
             )
@@ -322,8 +246,3 @@ class _SampleReader:
 def _permits(run: RunSample, node: str) -> Mapping[Permit, int]:
     work = run.planned.workload
     return planned_of(work).permits(work, node, is_simulated=run.record.mode is not None)
-
-
-def _cpus(run: RunSample, node: str) -> float | None:
-    known = run.record.nodes.get(node)
-    return None if known is None else known.cpus

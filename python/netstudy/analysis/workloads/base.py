@@ -4,9 +4,10 @@ this folder."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from netstudy.analysis.distribution import Histogram
+from netstudy.analysis.gathering import Block, Demands
 from netstudy.analysis.metrics import Metric
 from netstudy.analysis.samples import Floats, RunSample
 from netstudy.analysis.workloads.closed_loop import ClosedLoop, Starved
@@ -155,9 +156,13 @@ class WorkloadAnalysis:
     timeout_cost_ms: Callable[[Sequence[RunSample]], float | None] | None = None
     """For the runs of one cell: the mean time of samples with a timeout minus the mean time of
     samples without; None: timeouts are not counted for each sample."""
+    demands: Demands = field(default_factory=dict)
+    """What `latencies` and `timeout_cost_ms` gather from the runs of a cell."""
     waiting_samples: Callable[[RunSample], tuple[Floats, Floats, Floats] | None] | None = None
     """For each sample of a run: time in ms, timeouts, retransmitted segments; None: not counted for
     each sample."""
+    waiting_rows: Callable[[Block], tuple[Floats, Floats, Floats] | None] | None = None
+    """`waiting_samples` of a block, as matrices with a row for each run, or NotAlikeError."""
     offered: Callable[[Run], Sequence[int | None]] | None = None
     """The most bytes that each connection of a plan has to send at any one time; None: there is
     always more to send."""
@@ -201,3 +206,13 @@ class WorkloadAnalysis:
     """Whether the clients only make the load, and are not under test."""
     application: Callable[[Run], str | None] | None = None
     """The profile with the costs of the application in a simulated run; None: there is none."""
+
+
+def lengths_part(workload: WorkloadAnalysis) -> Callable[[Block], int]:
+    """Gathers the length of the shortest series of a block; 0 if a run has none."""
+
+    def part(block: Block) -> int:
+        courses = [workload.course(run) for run in block]
+        return min((0 if one is None else one.values.size for one in courses), default=0)
+
+    return part

@@ -4,11 +4,13 @@ timeouts."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 
 from netstudy.analysis.distribution import Marks, raw
+from netstudy.analysis.gathering import Block, cell_runs
 from netstudy.analysis.ideal import arrival_rate_bps, framing
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
@@ -19,12 +21,15 @@ from netstudy.analysis.metrics import (
     Percentile,
     RatioOfSums,
     Share,
+    by_rows,
 )
 from netstudy.analysis.samples import (
     BITS_PER_MEGABIT,
     NS_PER_MS,
     NS_PER_S,
+    Columns,
     Floats,
+    NotAlikeError,
     RunSample,
     Terms,
     dropped_at_ports,
@@ -57,33 +62,33 @@ def iterations(run: RunSample) -> int:
     return 0 if times is None else int(times.size)
 
 
-def _times_ms(run: RunSample) -> Floats | None:
+def _times_ms(run: Columns) -> Floats | None:
     times = run.column(TABLE, "completion_ns")
     return None if times is None else times / NS_PER_MS
 
 
-def _completion(run: RunSample) -> Terms | None:
+def _completion(run: Columns) -> Terms | None:
     times = _times_ms(run)
     return None if times is None else each(times)
 
 
-def _waited(run: RunSample) -> Marks | None:
+def _waited(run: Columns) -> Marks | None:
     """Marks the iterations with a retransmission timeout; None if timeouts were not counted."""
     timeouts = run.column(TABLE, "timeouts")
     return None if timeouts is None else timeouts > 0
 
 
-TIMES = raw("iteration", _times_ms, _waited)
+TIMES = raw("iteration", _times_ms, _waited, rows=_times_ms, marked_rows=_waited)
 
 
-def _goodput(run: RunSample) -> Terms | None:
+def _goodput(run: Columns) -> Terms | None:
     """Terms of the goodput, one for each iteration. All iterations carry the same number of bytes,
     so the total is divided evenly."""
-    times, received = run.column(TABLE, "completion_ns"), run.record.bytes_received
+    times, received = run.column(TABLE, "completion_ns"), run.bytes_received
     if times is None or received is None:
         return None
-    megabits = received * 8 / BITS_PER_MEGABIT / times.size
-    return np.full(times.size, megabits), times / NS_PER_S
+    megabits = received * 8 / BITS_PER_MEGABIT / times.shape[-1]
+    return np.full(times.shape, megabits), times / NS_PER_S
 
 
 def _drops(run: RunSample) -> Terms | None:
@@ -104,19 +109,38 @@ def dropped_in_all(record: RunRecord) -> int | None:
     return sum(table.dropped_packets) if table.dropped_packets else None
 
 
-def _retransmissions(run: RunSample) -> Terms | None:
+def _retransmissions(run: Columns) -> Terms | None:
     again = run.column(TABLE, "retransmissions")
     return None if again is None else each(again)
 
 
-def _timeouts(run: RunSample) -> Terms | None:
+def _timeouts(run: Columns) -> Terms | None:
     timeouts = run.column(TABLE, "timeouts")
     return None if timeouts is None else each(timeouts)
 
 
-def _timeout_share(run: RunSample) -> Terms | None:
+def _timeout_share(run: Columns) -> Terms | None:
     waited = _waited(run)
     return None if waited is None else each(np.where(waited, 100.0, 0.0))
+
+
+def _drops_by_rows(block: Block) -> Terms | None:
+    dropped = block.column(TABLE, "dropped_packets")
+    if dropped is None:
+        raise NotAlikeError  # totals are read run by run
+    return each(dropped)
+
+
+def _fairness_by_rows(block: Block) -> Terms | None:
+    received = block.column("connection", "bytes_received")
+    busy = block.column("connection", "busy_ns")
+    if received is None or busy is None or not busy.all():
+        raise NotAlikeError
+    found = [jain_index(shares) for shares in received / busy]
+    known = np.array([one for one in found if one is not None])
+    if known.size < len(found):
+        raise NotAlikeError
+    return known[:, np.newaxis], np.ones((known.size, 1))
 
 
 def _fairness(run: RunSample) -> Terms | None:
@@ -139,7 +163,7 @@ COMPLETION = Metric(
     decimals=1,
     title="Completion time",
     figure="completion",
-    reading=RatioOfSums(_completion),
+    reading=by_rows(_completion),
     sampled=TIMES,
     is_of_work=True,
 )
@@ -177,7 +201,7 @@ GOODPUT = Metric(
     decimals=1,
     title="Goodput",
     figure="goodput",
-    reading=RatioOfSums(_goodput),
+    reading=by_rows(_goodput),
 )
 DROPS = Metric(
     name="drops_per_iteration",
@@ -189,7 +213,7 @@ DROPS = Metric(
     decimals=1,
     title="Dropped packets",
     figure="drops",
-    reading=RatioOfSums(_drops),
+    reading=RatioOfSums(_drops, of_rows=_drops_by_rows),
     per=" an iteration",
 )
 RETRANSMISSIONS = Metric(
@@ -202,7 +226,7 @@ RETRANSMISSIONS = Metric(
     decimals=1,
     title="TCP retransmissions",
     figure="retransmissions",
-    reading=RatioOfSums(_retransmissions),
+    reading=by_rows(_retransmissions),
     per=" an iteration",
 )
 TIMEOUTS = Metric(
@@ -215,7 +239,7 @@ TIMEOUTS = Metric(
     decimals=2,
     title="TCP timeouts",
     figure="timeouts",
-    reading=RatioOfSums(_timeouts),
+    reading=by_rows(_timeouts),
     per=" an iteration",
 )
 TIMEOUT_SHARE = Metric(
@@ -228,7 +252,7 @@ TIMEOUT_SHARE = Metric(
     decimals=1,
     title="Iterations with a timeout",
     figure="timeout_iterations",
-    reading=Share(_timeout_share),
+    reading=Share(_timeout_share, of_rows=_timeout_share),
     exported=False,
 )
 FAIRNESS = Metric(
@@ -242,7 +266,7 @@ FAIRNESS = Metric(
     decimals=3,
     title="Fairness index",
     figure="fairness",
-    reading=RatioOfSums(_fairness, ceiling=1.0),
+    reading=RatioOfSums(_fairness, ceiling=1.0, of_rows=_fairness_by_rows),
     exported=False,
 )
 SIGNALS = signals_of(
@@ -296,22 +320,38 @@ def _bits_of_iteration(run: Run) -> float:
 
 def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
     """Mean time of iterations with a timeout minus the mean of iterations without."""
-    both = [
-        (times, timeouts)
-        for run in runs
-        if (timeouts := run.column(TABLE, "timeouts")) is not None
-        and (times := run.column(TABLE, "completion_ns")) is not None
-    ]
+    cell = cell_runs(runs)
+    both = [one for one in cell.gathered(*TIMED_OUT) if one is not None]
+    cell.forget(TIMED_OUT[:1])
     if not both:
         return None
-    times = np.concatenate([times for times, _ in both]) / NS_PER_MS
-    late = np.concatenate([timeouts for _, timeouts in both]) > 0
+    times, late = (np.concatenate(column) for column in zip(*both, strict=True))
     if min(int(late.sum()), int((~late).sum())) < MIN_GROUP:
         return None
     return float(times[late].mean() - times[~late].mean())
 
 
-def _each(run: RunSample) -> tuple[Floats, Floats, Floats] | None:
+def _timed_out(block: Block) -> tuple[Floats, Marks] | None:
+    """Gathers the times of the iterations of a block, and marks those with a timeout."""
+    with suppress(NotAlikeError):
+        times, timeouts = _times_ms(block), block.column(TABLE, "timeouts")
+        return None if times is None or timeouts is None else (times.ravel(), timeouts.ravel() > 0)
+    both = [
+        (times, timeouts)
+        for run in block
+        if (timeouts := run.column(TABLE, "timeouts")) is not None
+        and (times := run.column(TABLE, "completion_ns")) is not None
+    ]
+    if not both:
+        return None
+    times, timeouts = (np.concatenate(column) for column in zip(*both, strict=True))
+    return times / NS_PER_MS, timeouts > 0
+
+
+TIMED_OUT = "timed out", _timed_out
+
+
+def _each(run: Columns) -> tuple[Floats, Floats, Floats] | None:
     times, timeouts = _times_ms(run), run.column(TABLE, "timeouts")
     again = run.column(TABLE, "retransmissions")
     return None if times is None or timeouts is None or again is None else (times, timeouts, again)
@@ -383,7 +423,9 @@ INCAST = WorkloadAnalysis(
         "bytes",
     ),
     timeout_cost_ms=_timeout_cost_ms,
+    demands=dict([TIMED_OUT]),
     waiting_samples=_each,
+    waiting_rows=_each,
     offered=_offered,
     signals=SIGNALS.steps(COMPLETION, DROPS, RETRANSMISSIONS),
 )

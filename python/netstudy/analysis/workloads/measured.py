@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from netstudy.analysis.distribution import Histogram, SampledQuantity, latencies, raw
+from netstudy.analysis.gathering import Demands, cell_runs, each_of
 from netstudy.analysis.intervals import Estimate, decimals_of
 from netstudy.analysis.metrics import Metric, RatioOfSums
 from netstudy.analysis.named import metric_named
@@ -42,10 +43,10 @@ class AsPrinted:
 
     def estimate(self, runs: Sequence[RunSample]) -> Estimate | None:
         """The mean over the runs."""
-        values = [value for run in runs if (value := self.of_run(run)) is not None]
+        values = [value for value in self.of_each(runs) if value is not None]
         if not values:
             return None
-        rounding = max(_of(run).rounding.get(self.name, 0.0) for run in runs)
+        rounding = max(cell_runs(runs).each((self, "rounding"), self._rounding))
         n, mean = len(values), float(np.mean(values))
         if n < 2:
             return Estimate(mean, None, 0, n, "rounding", rounding)
@@ -57,6 +58,20 @@ class AsPrinted:
     def of_run(self, run: RunSample) -> float | None:
         """The value of the run."""
         return _of(run).values.get(self.name)
+
+    def of_each(self, runs: Sequence[RunSample]) -> list[float | None]:
+        """The value of each run."""
+        return cell_runs(runs).each((self, "each"), self.of_run)
+
+    def demands(self) -> Demands:
+        """See Reading.demands."""
+        return {
+            (self, "each"): each_of(self.of_run),
+            (self, "rounding"): each_of(self._rounding),
+        }
+
+    def _rounding(self, run: RunSample) -> float:
+        return _of(run).rounding.get(self.name, 0.0)
 
     def terms(self, run: RunSample) -> Terms | None:  # noqa: ARG002  # part of Reading
         """None: the denominator of a printed value is not known."""

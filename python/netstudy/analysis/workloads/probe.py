@@ -6,13 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
 from netstudy.analysis.clocks import inside
 from netstudy.analysis.distribution import Histogram, SampledQuantity, raw
 from netstudy.analysis.distribution import latencies as latency_samples
+from netstudy.analysis.gathering import Demands
 from netstudy.analysis.metrics import (
     PROBE_CLOCK,
     TCP_INFO,
@@ -25,7 +26,7 @@ from netstudy.analysis.metrics import (
 from netstudy.analysis.order_statistics import carries, has_beyond
 from netstudy.analysis.samples import NS_PER_US, Floats, RunSample, Sampled, Terms, one
 from netstudy.analysis.statistics import further
-from netstudy.analysis.workloads.request import latencies
+from netstudy.analysis.workloads.request import latencies, latencies_demand
 from netstudy.plan.estimate import connection_samples, probe_samples
 from netstudy.wire import Plan, Run
 
@@ -46,6 +47,10 @@ def loaded(runs: Sequence[RunSample]) -> Histogram | None:
     return latencies(runs, PROBE, "measure")
 
 
+PROBE_DEMANDS: Final[Demands] = dict(
+    [latencies_demand(PROBE, "idle"), latencies_demand(PROBE, "measure")]
+)
+"""What `idle` and `loaded` gather from the runs of a cell."""
 IDLE = latency_samples(PROBE, idle, NS_PER_US, expected=partial(probe_samples, phase="idle"))
 LOADED = latency_samples(PROBE, loaded, NS_PER_US, expected=partial(probe_samples, phase="measure"))
 

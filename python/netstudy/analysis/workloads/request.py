@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 
 from netstudy.analysis.distribution import Histogram, SampledQuantity, merged
 from netstudy.analysis.distribution import latencies as latency_samples
+from netstudy.analysis.gathering import Block, cell_runs
 from netstudy.analysis.metrics import (
     CLIENT_CLOCK,
     CLIENT_SOCKETS,
@@ -37,12 +38,25 @@ PERCENTILES = (
 def latencies(runs: Sequence[RunSample], operation: str, phase: PhaseKind) -> Histogram | None:
     """The latencies of all requests of an operation that were due in a phase, over all clients and
     runs."""
-    return merged(
-        part
-        for run in runs
-        for part in run.record.samples.request
-        if part.operation == operation and part.phase == phase
-    )
+    parts = cell_runs(runs).gathered(*latencies_demand(operation, phase))
+    known = [part for part in parts if part is not None]
+    return known[0] if len(known) == 1 else merged(known)
+
+
+def latencies_demand(
+    operation: str, phase: PhaseKind
+) -> tuple[Hashable, Callable[[Block], Histogram | None]]:
+    """The key and the part of `latencies`."""
+
+    def part(block: Block) -> Histogram | None:
+        return merged(
+            one
+            for run in block
+            for one in run.record.samples.request
+            if one.operation == operation and one.phase == phase
+        )
+
+    return ("latencies", operation, phase), part
 
 
 def of_requests(runs: Sequence[RunSample]) -> Histogram | None:
@@ -258,6 +272,7 @@ REQUESTS = WorkloadAnalysis(
     response=LATENCY,
     starved=starved_connections,
     latencies=of_requests,
+    demands=dict([latencies_demand(REQUEST, "measure")]),
     tail=(LATENCY_P50, LATENCY_P99),
     offered=_offered,
     offered_per_s=_offered_per_s,

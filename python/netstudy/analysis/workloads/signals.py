@@ -6,11 +6,25 @@ are 0 in most studies.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Final, Literal
 
+import numpy as np
+
+from netstudy.analysis.gathering import Block, cell_runs
 from netstudy.analysis.metrics import HOSTS, SWITCH_PORTS, Direction, Metric, RatioOfSums
-from netstudy.analysis.samples import RunSample, Terms, one
+from netstudy.analysis.nodes.readings import readings_of_block
+from netstudy.analysis.samples import (
+    DROP_COUNTER,
+    Floats,
+    NotAlikeError,
+    RunSample,
+    Terms,
+    dropped_at_ports,
+    one,
+)
 from netstudy.analysis.workloads.base import Step
 from netstudy.wire import Readings, RunRecord, growth_between
 
@@ -18,19 +32,95 @@ Count = Callable[[RunRecord], int | None]
 """Reads a count for the measuring phase; None if some host or port lacks the counter."""
 
 
-def of_hosts(*counters: str) -> Count:
+@dataclass(frozen=True)
+class Counters:
+    """Sums of counters: each over all hosts, or over all ports of all switches."""
+
+    sums: tuple[tuple[Literal["host", "switch"], tuple[str, ...]], ...]
+
+    def __call__(self, record: RunRecord) -> int | None:
+        """The count of a run; see Count."""
+        found = [_sum(record, _READINGS[kind](record), counters) for kind, counters in self.sums]
+        known = [value for value in found if value is not None]
+        return sum(known) if len(known) == len(found) else None
+
+    def of_block(self, block: Block) -> Floats | None:
+        """The count of each run of a block; None: they must be read one by one."""
+        places = block.kept("nodes and ports", lambda: _nodes_and_ports(block))
+        read = readings_of_block(block, "measure")
+        columns = [
+            read.counters(node, port)[0](counter)
+            for kind, counters in self.sums
+            for node, port in places.get(kind, ())
+            for counter in counters
+        ]
+        known = [one for one in columns if one is not None and not np.isnan(one).any()]
+        is_whole = len(known) == len(columns) and all(places.get(kind) for kind, _ in self.sums)
+        return reduce(np.add, known) if is_whole else None
+
+
+Places = Mapping[str, Sequence[tuple[str, str | None]]]
+"""Kind of node -> the nodes and ports whose counters are summed."""
+
+
+def _nodes_and_ports(block: Block) -> Places:
+    """The nodes and ports of all runs of a block; empty if the runs differ."""
+    first, *others = (
+        [
+            (name, node.kind, [*run.record.ports.get(name, ())])
+            for name, node in run.record.nodes.items()
+        ]
+        for run in block
+    )
+    if any(one != first for one in others):
+        return {}
+    return {
+        "host": [(name, None) for name, kind, _ in first if kind == "host"],
+        "switch": [
+            (name, port) for name, kind, ports in first if kind == "switch" for port in ports
+        ],
+    }
+
+
+def of_hosts(*counters: str) -> Counters:
     """Sum of counters over all hosts."""
-    return lambda record: _sum(record, _hosts(record), counters)
+    return Counters((("host", counters),))
 
 
-def of_switches(*counters: str) -> Count:
+def of_switches(*counters: str) -> Counters:
     """Sum of counters over all ports of all switches."""
-    return lambda record: _sum(record, _switch_ports(record), counters)
+    return Counters((("switch", counters),))
 
 
 def counted(count: Count, run: RunSample) -> int | None:
     """The count of a run, cached for several metrics."""
     return run.kept(("count", count), lambda: count(run.record))
+
+
+def totals_of(count: Count) -> tuple[Hashable, Callable[[Block], tuple[int, bool]]]:
+    """The key and the part of a count: its sum over the runs of a block, and whether each run
+    counted."""
+
+    def part(block: Block) -> tuple[int, bool]:
+        each = counts_of_block(count, block)
+        if each is not None:
+            return int(each.sum()), True
+        found = [counted(count, run) for run in block]
+        return sum(one for one in found if one is not None), None not in found
+
+    return ("total", count), part
+
+
+def counts_of_block(count: Count, block: Block) -> Floats | None:
+    """The count of each run of a block; None: they must be read one by one."""
+    counters = _DROPS if count is dropped_at_ports else count
+    return counters.of_block(block) if isinstance(counters, Counters) else None
+
+
+def total_of(runs: Sequence[RunSample], count: Count) -> int | None:
+    """The sum of a count over the runs of a cell; None if a run did not count."""
+    parts = cell_runs(runs).gathered(*totals_of(count))
+    return sum(one for one, _ in parts) if all(is_known for _, is_known in parts) else None
 
 
 def _hosts(record: RunRecord) -> Iterator[Readings]:
@@ -46,6 +136,9 @@ def _switch_ports(record: RunRecord) -> Iterator[Readings]:
         if node.kind == "switch"
         for readings in record.ports.get(name, {}).values()
     )
+
+
+_READINGS: Final = {"host": _hosts, "switch": _switch_ports}
 
 
 def _sum(record: RunRecord, of: Iterable[Readings], counters: tuple[str, ...]) -> int | None:
@@ -67,11 +160,22 @@ probe_repairs = of_hosts("loss_probe_recoveries")
 setup_retransmissions = of_hosts("syn_retransmissions")
 
 
-def pauses(record: RunRecord) -> int | None:
-    """PAUSE frames of switches and of hosts."""
-    found = [of_switches("pauses_sent")(record), of_hosts("pauses_sent")(record)]
-    known = [value for value in found if value is not None]
-    return sum(known) if len(known) == len(found) else None
+pauses = Counters((("switch", ("pauses_sent",)), ("host", ("pauses_sent",))))
+"""PAUSE frames of switches and of hosts."""
+_DROPS = of_switches(DROP_COUNTER)
+"""The count of `dropped_at_ports`."""
+
+
+COUNTS: tuple[Count, ...] = (
+    marks,
+    forwarded,
+    ring_drops,
+    loss_probes,
+    probe_repairs,
+    setup_retransmissions,
+    pauses,
+)
+"""All counts of signals."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +214,12 @@ def signals_of(
             value, work = counted(count, run), amount(run)
             return None if value is None or not work else one(value, work)
 
+        def rows(block: Block) -> Terms:
+            values, work = counts_of_block(count, block), [amount(run) for run in block]
+            if values is None or not all(work):
+                raise NotAlikeError
+            return values[:, np.newaxis], np.array(work, dtype=np.float64)[:, np.newaxis]
+
         # Inside a sentence, abbreviations such as ECN keep their capitals.
         return Metric(
             name=f"{name}_{suffix}",
@@ -121,7 +231,7 @@ def signals_of(
             decimals=1,
             title=title,
             figure=f"{name}_{suffix}",
-            reading=RatioOfSums(terms),
+            reading=RatioOfSums(terms, of_rows=rows),
             per=f" {per}",
             exported=False,
         )

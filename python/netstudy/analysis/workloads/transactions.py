@@ -29,6 +29,7 @@ from netstudy.analysis.metrics import (
 )
 from netstudy.analysis.nodes.growth import over_phase
 from netstudy.analysis.nodes.places import Place
+from netstudy.analysis.nodes.readings import PhaseReadings
 from netstudy.analysis.samples import (
     NS_PER_MS,
     NS_PER_S,
@@ -273,7 +274,8 @@ def tier_cpu(run: RunSample, tier: Literal["server", "database"]) -> TierCpu | N
     hosts = getattr(work_of(run.planned).roles, tier)
     if not hosts:
         return None
-    grown = over_phase([run], Place(hosts[0].partition("@")[0], (), are_all=True), "measure")
+    place = Place(hosts[0].partition("@")[0], (), are_all=True)
+    grown = over_phase(PhaseReadings([run], "measure"), place, "measure")
     busy = None if grown is None else grown.node("host_cpu_ns")
     if grown is None or busy is None:
         return None

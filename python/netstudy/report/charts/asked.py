@@ -448,7 +448,7 @@ def _curve(one: SeriesFit) -> Iterator[Row]:
 
 def _values(cell: CellRow, metric: Metric) -> list[float]:
     """The value of each run; if the metric has no value for single runs, the cell's value."""
-    runs = [value for run in cell.runs if (value := metric.reading.of_run(run)) is not None]
+    runs = [value for value in metric.reading.of_each(cell.runs) if value is not None]
     whole = cell.value(metric)
     return runs or ([] if whole is None else [whole])
 

@@ -448,9 +448,11 @@ def _first_run(found: PanelDistribution, one: CellSamples) -> tuple[RunSample, F
     """The first run of a cell with samples, and its samples. Files of several tools may be runs of
     one cell, so that not every run has them."""
     assert found.quantity.values is not None, "only raw samples have an order"
-    each = ((run, found.quantity.values(run)) for run in one.cell.runs)
+    runs = one.cell.runs
+    # By place, so that only these runs are read, not the others of their cell.
+    each = ((runs[place], found.quantity.values(runs[place])) for place in range(len(runs)))
     known = ((run, values) for run, values in each if values is not None)
-    return next(known, (one.cell.runs[0], np.empty(0)))
+    return next(known, (runs[0], np.empty(0)))
 
 
 def _course(

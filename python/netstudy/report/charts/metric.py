@@ -189,8 +189,8 @@ def _run_points(panel: Panel, metric: Metric, at: Mapping[Level, float]) -> list
             "y": value,
         }
         for (x, level), cell in panel.cells.items()
-        for run in cell.runs
-        if (value := metric.reading.of_run(run)) is not None
+        for value in metric.reading.of_each(cell.runs)
+        if value is not None
     ]
 
 

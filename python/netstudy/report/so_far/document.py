@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from netstudy.analysis.preliminary import PreliminaryTable, preliminary_tables
 from netstudy.analysis.progress import progress
@@ -22,6 +23,9 @@ from netstudy.report.so_far.progress import (
 from netstudy.report.so_far.tables import cells_table, preliminary_table
 from netstudy.report.tables import Table
 from netstudy.store import FolderSoFar
+
+_FIRST: Final = 3
+"""At most this number of comparisons is shown at once."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,8 @@ class SoFar:
     """The cells of each test case."""
     comparisons: tuple[Table, ...]
     """The comparisons of each test case; those in the deciding metric come first."""
-    deciding: int
-    """How many of the comparisons are in the deciding metric."""
+    first: int
+    """How many of the comparisons are shown at once; the others are a click away."""
 
 
 def so_far_document(folder: FolderSoFar, result: StudyResult, resume: str) -> SoFar:
@@ -77,11 +81,18 @@ def so_far_document(folder: FolderSoFar, result: StudyResult, resume: str) -> So
             cells_table(result, case, f"cells-{n}") for n, case in enumerate(result.cases, 1)
         ),
         comparisons=tuple(tables),
-        deciding=sum(one.metric == result.deciding for one in compared),
+        first=min(_FIRST, sum(one.metric == result.deciding for one in compared)),
     )
 
 
 def comparisons(result: StudyResult) -> list[PreliminaryTable]:
-    """The comparisons of all test cases; those in the deciding metric come first."""
+    """The comparisons of all test cases: first those in the deciding metric, and of these first
+    those that have values."""
     found = [one for case in result.cases for one in preliminary_tables(case)]
-    return sorted(found, key=lambda one: one.metric != result.deciding)
+    return sorted(
+        found,
+        key=lambda one: (
+            one.metric != result.deciding,
+            not any(pair.has_values for pair in one.pairs),
+        ),
+    )

@@ -1,4 +1,4 @@
-"""What the runs of an unfinished study show so far, in a few sentences that claim nothing."""
+"""The preliminary answer of an unfinished study, in a few sentences that claim nothing."""
 
 from __future__ import annotations
 

@@ -47,15 +47,15 @@ class SoFar:
     problems: tuple[Sentence, ...]
     """The first failed and invalid runs, with the reason."""
     answer: tuple[Sentence, ...]
-    """What the runs show so far."""
+    """The preliminary answer."""
     later: Sentence
-    """What waits for the last run."""
+    """The judgements that wait for the last run."""
     problem_table: Table | None
     """All failed and invalid runs."""
     cells: tuple[Table, ...]
     """The cells of each test case."""
     comparisons: tuple[Table, ...]
-    """The comparisons of each test case; those in the deciding metric come first."""
+    """The comparisons of each test case, in the deciding metric first."""
     first: int
     """How many of the comparisons are shown at once; the others are a click away."""
 
@@ -86,8 +86,8 @@ def so_far_document(folder: FolderSoFar, result: StudyResult, resume: str) -> So
 
 
 def comparisons(result: StudyResult) -> list[PreliminaryTable]:
-    """The comparisons of all test cases: first those in the deciding metric, and of these first
-    those that have values."""
+    """The comparisons of all test cases: in the deciding metric first, and of one metric, tables
+    with values first."""
     found = [one for case in result.cases for one in preliminary_tables(case)]
     return sorted(
         found,

@@ -111,10 +111,11 @@ def test_a_change_is_relative_to_the_base(tmp_path: Path) -> None:
 def test_a_single_run_of_a_cell_gives_no_interval(tmp_path: Path) -> None:
     """Nothing is known of how runs differ, however many iterations the run has."""
     made = from_text(tmp_path, TEXT, lambda run: planted(run) if run.replicate == 1 else None)
-    _, result, _ = told(made)
+    _, result, doc = told(made)
     (table,) = (one for case in result.cases for one in preliminary_tables(case))
     assert [one.interval for one in table.pairs] == [None, None, None]
     assert table.pairs[0].change == pytest.approx(25.0)
+    assert render_markdown(doc).count("A single valid run shows no variation between runs") == 2
 
 
 def test_failed_and_invalid_runs_are_told_at_once_with_their_reason(tmp_path: Path) -> None:

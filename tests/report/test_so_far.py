@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from netstudy.analysis.preliminary import preliminary_tables
 from netstudy.analysis.progress import progress
@@ -19,6 +21,7 @@ from netstudy.report.pages import render_markdown as final_markdown
 from netstudy.report.so_far.data import so_far_as_data
 from netstudy.report.so_far.document import SoFar, so_far_document
 from netstudy.report.so_far.pages import render_html, render_markdown
+from netstudy.report.so_far.terminal import print_so_far
 from netstudy.store import Folder, FolderSoFar
 from netstudy.wire import Check, Run, RunRecord, Samples
 from tests.report.golden_studies import COMPARED, GOLDENS, SERVERS, incast, times
@@ -108,10 +111,11 @@ def test_a_change_is_relative_to_the_base(tmp_path: Path) -> None:
 def test_a_single_run_of_a_cell_gives_no_interval(tmp_path: Path) -> None:
     """Nothing is known of how runs differ, however many iterations the run has."""
     made = from_text(tmp_path, TEXT, lambda run: planted(run) if run.replicate == 1 else None)
-    _, result, _ = told(made)
+    _, result, doc = told(made)
     (table,) = (one for case in result.cases for one in preliminary_tables(case))
     assert [one.interval for one in table.pairs] == [None, None, None]
     assert table.pairs[0].change == pytest.approx(25.0)
+    assert render_markdown(doc).count("A single valid run shows no variation between runs") == 2
 
 
 def test_failed_and_invalid_runs_are_told_at_once_with_their_reason(tmp_path: Path) -> None:
@@ -236,3 +240,43 @@ def test_the_final_page_does_not_depend_on_an_earlier_page_so_far(tmp_path: Path
     page = render_html(so_far)
     assert (final_html(doc), final_markdown(doc)) == before
     assert render_html(so_far) == page
+
+
+def test_a_long_table_is_cut_on_the_terminal_and_cells_with_values_stay(tmp_path: Path) -> None:
+    """Of 60 cells, the last has its runs: its row is printed, and 59 are left out."""
+    text = incast("How long?", "factors: {servers: 1..20, control: [reno, cubic, dctcp]}\n",
+                  servers=SERVERS)  # fmt: skip
+    last = {"servers": 20, "control": "dctcp"}
+    ten = times(lambda **_: 10.0)
+    made = from_text(tmp_path, text, lambda run: ten(run) if run.treatment == last else None)
+    _, _, doc = told(made)
+    console = Console(width=100, record=True, file=io.StringIO())
+    print_so_far(doc, console)
+    printed = console.export_text()
+    assert "59 more rows: in the pages (-o DIR)." in printed
+    assert re.search(r"20 +dctcp +5 of 5 +0 +10\b", printed), printed
+    assert len(doc.cells[0].rows) == 60
+
+
+def test_comparisons_with_values_come_first_and_the_others_are_a_click_away(
+    tmp_path: Path,
+) -> None:
+    text = incast(
+        "Which is sooner?",
+        "factors: {control: [reno, cubic], servers: [2, 4], "
+        "block: [1 MB, 2 MB, 3 MB, 4 MB, 5 MB]}\n"
+        f"{COMPARED}",
+        servers=SERVERS,
+        block='"${block}"',
+    )
+    ten = times(lambda **_: 10.0)
+    last = from_text(
+        tmp_path, text, lambda run: ten(run) if run.treatment["block"] == "5 MB" else None
+    )
+    _, _, doc = told(last)
+    assert len(doc.comparisons) == 5
+    assert "5\u00a0MB" in str(doc.comparisons[0].caption) or "5 MB" in str(
+        doc.comparisons[0].caption
+    )
+    assert doc.first == 3
+    assert render_html(doc).count("<details><summary>Preliminary") == 2

@@ -100,8 +100,6 @@ class StudyResult:
     concluded: tuple[Concluded, ...]
     """The conclusions that the study asks for, in the order of the study, one for each test case to
     which a conclusion applies."""
-    by_default: tuple[Concluded, ...]
-    """The conclusions of every study for which this one does not ask."""
     inseparable: tuple[Inseparable, ...]
     """Levels of the comparison whose difference cannot be credited to one thing."""
     authors: tuple[str, ...]
@@ -112,10 +110,18 @@ class StudyResult:
     plan: Plan
     testbed: TestbedResult
     """The testbed of the runs, and how far it can be trusted."""
+    find_by_default: Callable[[], tuple[Concluded, ...]]
+    """Draws the conclusions of every study for which this one does not ask."""
     find_expectations: Callable[[Sequence[CaseResult]], tuple[CheckedExpectation, ...]]
     """Checks the expectations against the analysed cases."""
     find_caveats: Callable[[Sequence[CaseResult], Metric], tuple[Caveat, ...]]
     """Finds the caveats, from the analysed cases and the deciding metric."""
+
+    @cached_property
+    def by_default(self) -> tuple[Concluded, ...]:
+        """The conclusions of every study for which this one does not ask. They are drawn on first
+        use, since they take most of the time of an analysis, and not every reader needs them."""
+        return self.find_by_default()
 
     @cached_property
     def expectations(self) -> tuple[CheckedExpectation, ...]:
@@ -231,7 +237,6 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
         ),
         requirements=check(study, cells),
         concluded=drawn,
-        by_default=by_default(study, cells, drawn),
         inseparable=()
         if comparing is None
         else tuple(
@@ -242,6 +247,7 @@ def analyse(folder: Folder, pooled: Pooled | None = None) -> StudyResult:
         implied_sizes=implied_sizes(study, cells, published),
         plan=plan,
         testbed=testbed,
+        find_by_default=lambda: by_default(study, cells, drawn),
         find_expectations=lambda cases: check_expectations(study, cells, verdicts_by_cells(cases)),
         find_caveats=lambda cases, deciding: found(
             Analysed(

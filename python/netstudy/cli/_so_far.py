@@ -1,4 +1,4 @@
-"""`netstudy report --so-far`: the state and the values of an unfinished run."""
+"""`netstudy report --so-far`: the report of an unfinished run."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def refuse_options(chosen: Mapping[str, bool]) -> None:
 def report_so_far(
     folder: FolderSoFar, into: Path | None, *, json: bool, is_quiet: bool = False
 ) -> None:
-    """Print the state and the values of an unfinished folder, and write pages into `into`. With
-    `is_quiet`, only the paths of the pages are printed, if there are any.
+    """Print the report of an unfinished folder, and write its pages into `into`. With `is_quiet`,
+    only the paths of the pages are printed, if there are any.
 
     Raises StudyError if `into` is in the results folder, which has only its own files while a
     process writes to it, or if a file cannot be written.

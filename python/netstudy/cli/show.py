@@ -67,6 +67,8 @@ def _run(folder: Folder, digits: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise StudyError(f"{folder.path} has no run {digits}; netstudy export --samples lists ids")
+        raise StudyError(
+            f"{folder.path} has no run {digits}; netstudy export --records has them all"
+        )
     named = ", ".join(found[:_NAMED]) + (", …" if len(found) > _NAMED else "")
     raise StudyError(f"{len(found)} runs begin with {digits}: {named}; give more digits")

@@ -50,11 +50,11 @@ class FolderSoFar(Folder):
     def each_record(self, runs: Iterable[Run] | None = None) -> Iterator[tuple[Run, RunRecord]]:
         """These runs with the records that were there."""
         chosen = self._plan.runs if runs is None else runs
-        return super().each_record(run for run in chosen if run.id not in self._lacking)
+        return super().each_record([run for run in chosen if run.id not in self._lacking])
 
     def record_texts(self, runs: Iterable[Run]) -> Iterator[bytes]:
         """The text of the records that were there, in the order of these runs."""
-        return super().record_texts(run for run in runs if run.id not in self._lacking)
+        return super().record_texts([run for run in runs if run.id not in self._lacking])
 
     def missing(self, runs: Iterable[Run] | None = None) -> list[Run]:
         """The runs that had no record, in the plan's order."""

@@ -1,4 +1,4 @@
-"""A few sentences on the values of an unfinished study, which claim nothing."""
+"""The preliminary answer of an unfinished study, in a few sentences that claim nothing."""
 
 from __future__ import annotations
 

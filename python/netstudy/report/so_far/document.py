@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from netstudy.analysis.preliminary import PreliminaryTable, preliminary_tables
 from netstudy.analysis.progress import progress
@@ -22,6 +23,9 @@ from netstudy.report.so_far.progress import (
 from netstudy.report.so_far.tables import cells_table, preliminary_table
 from netstudy.report.tables import Table
 from netstudy.store import FolderSoFar
+
+_FIRST: Final = 3
+"""At most this number of comparisons is shown at once."""
 
 
 @dataclass(frozen=True)
@@ -43,17 +47,17 @@ class SoFar:
     problems: tuple[Sentence, ...]
     """The first failed and invalid runs, with the reason."""
     answer: tuple[Sentence, ...]
-    """The state of the runs and their values."""
+    """The preliminary answer."""
     later: Sentence
-    """Parts of the final report that wait for the last run."""
+    """The judgements that wait for the last run."""
     problem_table: Table | None
     """All failed and invalid runs."""
     cells: tuple[Table, ...]
     """The cells of each test case."""
     comparisons: tuple[Table, ...]
-    """The comparisons of each test case; the deciding metric comes first."""
-    deciding: int
-    """How many of the comparisons are in the deciding metric."""
+    """The comparisons of each test case, in the deciding metric first."""
+    first: int
+    """How many of the comparisons are shown at once; the others are a click away."""
 
 
 def so_far_document(folder: FolderSoFar, result: StudyResult, resume: str) -> SoFar:
@@ -77,11 +81,18 @@ def so_far_document(folder: FolderSoFar, result: StudyResult, resume: str) -> So
             cells_table(result, case, f"cells-{n}") for n, case in enumerate(result.cases, 1)
         ),
         comparisons=tuple(tables),
-        deciding=sum(one.metric == result.deciding for one in compared),
+        first=min(_FIRST, sum(one.metric == result.deciding for one in compared)),
     )
 
 
 def comparisons(result: StudyResult) -> list[PreliminaryTable]:
-    """The comparisons of all test cases; the deciding metric comes first."""
+    """The comparisons of all test cases: in the deciding metric first, and of one metric, tables
+    with values first."""
     found = [one for case in result.cases for one in preliminary_tables(case)]
-    return sorted(found, key=lambda one: one.metric != result.deciding)
+    return sorted(
+        found,
+        key=lambda one: (
+            one.metric != result.deciding,
+            not any(pair.has_values for pair in one.pairs),
+        ),
+    )

@@ -144,7 +144,7 @@ def _levels(one: GrownLoop, levels: Sequence[Level]) -> Name:
 
 
 def later_sentence(result: StudyResult) -> Sentence:
-    """Parts of the final report that wait for the last run, and why."""
+    """The judgements that wait for the last run, and the reason."""
     asked = [one for one in result.requirements if one.outcome != "not in this run"]
     wait = [
         things(count(number, f"{noun}s of the study"), noun)

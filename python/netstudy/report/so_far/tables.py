@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from netstudy.analysis.case_result import CaseResult
 from netstudy.analysis.cells import CellRow
@@ -47,7 +47,14 @@ def cells_table(result: StudyResult, case: CaseResult, table_id: str) -> Table:
         )
         for row in rows
     )
-    return Table(table_id, caption, groups, lines, stub=len(factors))
+    return Table(table_id, caption, groups, lines, stub=len(factors), notes=_single(rows))
+
+
+def _single(rows: Iterable[CellRow | None]) -> tuple[Sentence, ...]:
+    """A note if a cell has a single run: batches of a run say nothing of how runs differ."""
+    if not any(row is not None and len(row.runs) == 1 for row in rows):
+        return ()
+    return (say("A single valid run shows no variation between runs, and ± leaves it out."),)
 
 
 def _number_of(*kinds: str) -> Callable[[CellRow], int]:
@@ -104,7 +111,8 @@ def preliminary_table(found: PreliminaryTable, table_id: str) -> Table:
     )
     rows = tuple(_row(one, found, decimals) for one in found.pairs)
     is_within = any(one.is_within_noise for one in found.pairs)
-    notes = (_noise(found.noise_pct),) if is_within and found.noise_pct is not None else ()
+    noise = (_noise(found.noise_pct),) if is_within and found.noise_pct is not None else ()
+    notes = (*noise, *_single(cells))
     return Table(table_id, caption, groups, rows, stub=len(head), notes=notes)
 
 

@@ -68,7 +68,7 @@ def _run(folder: Folder, digits: str) -> str:
         return found[0]
     if not found:
         raise StudyError(
-            f"{folder.path} has no run {digits}; netstudy export --records has them all"
+            f"{folder.path} has no run {digits}; see netstudy export --records"
         )
     named = ", ".join(found[:_NAMED]) + (", …" if len(found) > _NAMED else "")
     raise StudyError(f"{len(found)} runs begin with {digits}: {named}; give more digits")

@@ -38,8 +38,8 @@ _OWN: Final[Mapping[str, Any]] = {
     "distributed.admin.system-monitor.interval": "5s",
     "distributed.scheduler.work-stealing-interval": "1s",
 }
-"""dask's configuration of an own cluster: no pages, and little that happens at intervals. By default
-a worker that only waits for its engine takes 3 % of a CPU."""
+"""dask's configuration of an own cluster: no pages, and little that happens at intervals. A worker
+that only waits for its engine takes 3 % of a CPU by default."""
 _SAME_PACKAGES: Final = ("dask", "distributed")
 """Packages whose version must be the client's: their protocol has no versions."""
 

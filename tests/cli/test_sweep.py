@@ -17,6 +17,7 @@ from netstudy.plan_lines import read_plan
 from netstudy.store import Folder
 from netstudy.testbed.survival import is_of_dead_engine
 from tests.cli.conftest import SMALL_RUNS, SMALL_STUDY, Netstudy, start
+from tests.cli.test_growth import GROWING
 from tests.testbed.processes import all_processes, descendants, status
 
 pytest.importorskip("distributed", reason="needs distributed: pip install netstudy[dask]")
@@ -270,6 +271,29 @@ def test_a_cluster_with_other_certificates_is_not_reached(
     assert f"netstudy: cannot reach dask:{address}" in done.stderr
     assert "Traceback" not in done.stderr
     assert not (study.parent / "results").exists()
+
+
+def test_engines_of_another_cluster_end_with_a_killed_client(
+    study: Path, gate: Gate, certificates: Path, started: Started
+) -> None:
+    with cluster(certificates) as address:
+        run = started("run", study, "--on", f"dask:{address}")
+        engine = gate.next_engine(set())
+        run.kill()
+        wait_until(lambda: is_gone(engine))
+        assert not is_gone(gate.engines()[engine])  # its worker
+
+
+def test_further_rounds_of_a_growing_factor_are_the_same_bytes(here: Path, engine: Path) -> None:
+    study = here / "study.yaml"
+    study.write_text(GROWING)
+    whole = ("--only", "direction=get", "--set", "replicates=1")
+    assert netstudy_apart("run", study, *whole, "--results", here / "local").returncode == 0
+    done = netstudy_apart("run", study, *whole, *LOCAL)
+    assert done.returncode == 0, done.stderr
+    assert "round 2: " in done.stderr
+    (local,) = (here / "local").glob("*/latest")
+    assert records_of(here) == (local / "records.jsonl").read_bytes()
 
 
 def strange_certificate() -> dict[str, str]:

@@ -56,7 +56,7 @@ def least(runs: int, testbed: Testbed, threads: int | None) -> Cost:
 
 
 def check_count(runs: int, asked: Asked, threads: int | None, max_time: str, results: Path) -> None:
-    """Raises StudyError if this number of runs alone needs too much, whatever the runs do."""
+    """Raises StudyError if so many runs need too much, whatever they do."""
     from netstudy.cli._prepare import chosen
     from netstudy.study.vocabulary import TESTBEDS
     from netstudy.testbed import named

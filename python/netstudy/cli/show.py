@@ -67,8 +67,6 @@ def _run(folder: Folder, digits: str) -> str:
     if len(found) == 1:
         return found[0]
     if not found:
-        raise StudyError(
-            f"{folder.path} has no run {digits}; see netstudy export --records"
-        )
+        raise StudyError(f"{folder.path} has no run {digits}; see netstudy export --records")
     named = ", ".join(found[:_NAMED]) + (", …" if len(found) > _NAMED else "")
     raise StudyError(f"{len(found)} runs begin with {digits}: {named}; give more digits")

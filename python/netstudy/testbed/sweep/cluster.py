@@ -30,6 +30,16 @@ _CONNECT_S = 20.0
 _FIRST_WORKER_S = 60.0
 _COUNT_S = 2.0
 """Interval at which workers are counted."""
+_OWN: Final[Mapping[str, Any]] = {
+    "distributed.scheduler.http.routes": [],
+    "distributed.worker.http.routes": [],
+    "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+    "distributed.scheduler.work-stealing-interval": "1s",
+}
+"""dask's configuration of an own cluster: no pages, and little that happens at intervals. A worker
+that only waits for its engine takes 3 % of a CPU by default."""
 _SAME_PACKAGES: Final = ("dask", "distributed")
 """Packages whose version must be the client's: their protocol has no versions."""
 
@@ -135,10 +145,7 @@ def _own(where: Local, stack: ExitStack) -> tuple[Any, str]:
     """The client of a new cluster, and its folder."""
     distributed, dask = package("distributed"), module("dask")
     folder = own_folder(stack)
-    no_pages: dict[str, Any] = {
-        f"distributed.{one}.http.routes": [] for one in ("scheduler", "worker")
-    }
-    with dask.config.set(no_pages), _without_signals():
+    with dask.config.set(_OWN), _without_signals():
         cluster = distributed.LocalCluster(
             n_workers=where.workers,
             threads_per_worker=1,

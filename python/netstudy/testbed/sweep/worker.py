@@ -12,6 +12,7 @@ import os
 import platform
 import stat
 import subprocess
+import tempfile
 import time
 from typing import TypedDict
 
@@ -106,28 +107,30 @@ def _is_own(path: str) -> bool:
 def _run(command: list[str], plan: bytes) -> Answer:
     """The engine's output. The engine ends early if the slice is not wanted any more."""
     begun_s = time.monotonic()
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        preexec_fn=dies_with_parent(),
-    ) as process:
-        try:
-            out, err = _to_the_end(process, plan)
-        finally:
-            process.kill()  # does nothing to a process that has ended
+    with tempfile.TemporaryFile() as plan_file:
+        plan_file.write(plan)  # a pipe would take it in pieces of 512 bytes: 80 ms for 4 MB
+        plan_file.seek(0)
+        with subprocess.Popen(
+            command,
+            stdin=plan_file,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            process_group=0,
+            preexec_fn=dies_with_parent(),
+        ) as process:
+            try:
+                out, err = _to_the_end(process)
+            finally:
+                process.kill()  # does nothing to a process that has ended
     seconds = time.monotonic() - begun_s
     return {"code": process.returncode, "out": out, "err": err[-_STDERR_BYTES:], "seconds": seconds}
 
 
-def _to_the_end(process: subprocess.Popen[bytes], plan: bytes) -> tuple[bytes, bytes]:
-    to_send: bytes | None = plan
+def _to_the_end(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     while True:
         try:
-            return process.communicate(to_send, timeout=_LOOK_S)
+            return process.communicate(timeout=_LOOK_S)
         except subprocess.TimeoutExpired:
-            to_send = None  # communicate keeps the rest itself
             if not _is_wanted():
                 process.kill()
 

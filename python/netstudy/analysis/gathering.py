@@ -76,8 +76,11 @@ class Block(Sequence[RunSample]):
         return found
 
     def clear(self) -> None:
-        """Drops whatever was computed from the block and cached with it."""
+        """Drops whatever was computed from the block and its runs and cached with them. Some of it
+        refers to the block, which would live until the next search for cycles."""
         self._kept.clear()
+        for run in self._runs:
+            run.clear()
 
     @property
     def measure_s(self) -> list[float | None]:
@@ -367,7 +370,7 @@ class Gathering:
         block = Block(self._open)
         for key, part in self._demands.items():
             self._parts[key].append(part(block))
-        block.clear()  # it refers to the block, which would live until the next search for cycles
+        block.clear()
         self._ends.append(len(self._planned))
         self._blocks = [(block, self._bytes)]  # only the last one stays in memory
         self._open, self._bytes = [], 0
@@ -382,12 +385,13 @@ def record_bytes(record: RunRecord) -> int:
     """Estimate of the memory of a parsed record."""
     readings = sum(map(len, record.counters.values()))
     readings += sum(len(port) for node in record.ports.values() for port in node.values())
-    values = sum(
-        len(column)
-        for tables in vars(record.samples).values()
-        for table in (tables if isinstance(tables, tuple) else (tables,))
-        if table is not None
-        for column in vars(table).values()
-        if isinstance(column, tuple)
-    )
+    values = 0
+    for tables in vars(record.samples).values():
+        for table in tables if isinstance(tables, tuple) else (tables,):
+            if table is not None:
+                columns = vars(table)
+                longest = max(
+                    (len(one) for one in columns.values() if type(one) is tuple), default=0
+                )
+                values += longest * len(columns)
     return _RECORD_BYTES + _READING_BYTES * readings + _VALUE_BYTES * values

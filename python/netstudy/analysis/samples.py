@@ -90,6 +90,12 @@ class RunSample:
         found: T = self._kept[key]
         return found
 
+    def clear(self) -> None:
+        """Drops whatever was computed from the run and cached with it."""
+        self._columns.clear()
+        self._sampled.clear()
+        self._kept.clear()
+
     @property
     def run(self) -> str:
         """The run's id."""

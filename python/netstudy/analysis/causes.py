@@ -282,7 +282,7 @@ def _varying(block: Block, cause: Metric, effect: Metric) -> Iterable[RunSample]
 
 
 def demands_of(workload: WorkloadAnalysis) -> Demands:
-    """What `causes` gathers from the runs of a cell, beside the estimates of metrics."""
+    """The parts that `causes` needs from the runs of a cell, in addition to estimates."""
     found: dict[Hashable, Part] = {}
     for step in (*workload.chain, *workload.signals):
         found["has samples", step] = _has_entries(step)

@@ -1,4 +1,4 @@
-"""The runs of a cell, block by block, and what was gathered from them.
+"""The runs of a cell, block by block, and the parts that were gathered from them.
 
 A parsed record takes ten times the memory of its text, so a large study does not keep its records.
 They are read in blocks of one cell, and whatever an analysis needs of a run is gathered from a
@@ -158,7 +158,7 @@ class CellRuns(Sequence[RunSample]):
         yield self._block
 
     def gathered(self, key: Hashable, part: Callable[[Block], T]) -> list[T]:
-        """What `part` gathers from each block, in their order; kept under `key`."""
+        """The parts of all blocks, in their order; kept under `key`."""
         self.gather({key: part})
         found: list[T] = self._parts[key]
         return found
@@ -187,8 +187,7 @@ class CellRuns(Sequence[RunSample]):
         return found
 
     def joined(self, key: Hashable, part: Callable[[Block], T], join: Callable[[list[T]], T]) -> T:
-        """What `part` gathers, joined over all blocks; the joined part takes the place of the
-        others."""
+        """The parts of all blocks joined into one, which is kept under `key` instead of them."""
         parts = self.gathered(key, part)
         if len(parts) != 1:
             parts = self._parts[key] = [join(parts)]
@@ -210,7 +209,7 @@ def each_of(of: Callable[[RunSample], T]) -> Callable[[Block], list[T]]:
 
 
 def cell_runs(runs: Sequence[RunSample]) -> CellRuns:
-    """Runs as those of a cell."""
+    """The same runs as a CellRuns; a sequence of another type stays in memory."""
     return runs if isinstance(runs, CellRuns) else CellRuns(runs)
 
 

@@ -57,7 +57,7 @@ class Reading(Protocol):
         """Numerators and denominators of a run; None if the metric is not a ratio of sums."""
 
     def demands(self) -> Demands:
-        """What `estimate` gathers from the runs of a cell."""
+        """The parts that `estimate` needs from the runs of a cell."""
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The counters of several runs of a cell over one phase, as arrays with an entry for each run.
 
 Several metrics and places read the same counters, so that everything here is computed once for the
-runs of a block. Where all records have the same counters, as in the simulator, those of a node or
-port are read into one matrix.
+runs of a block. Where all records have the same counters, as in the simulator, the counters of a
+node or port are read into one matrix.
 """
 
 from __future__ import annotations

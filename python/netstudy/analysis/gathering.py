@@ -154,8 +154,9 @@ class CellRuns(Sequence[RunSample]):
         return [run.planned.id for run in self._block]
 
     def blocks(self) -> Iterator[Block]:
-        """All runs, in blocks."""
-        yield self._block
+        """All runs, in blocks that are not empty."""
+        if len(self._block):
+            yield self._block
 
     def gathered(self, key: Hashable, part: Callable[[Block], T]) -> list[T]:
         """The parts of all blocks, in their order; kept under `key`."""
@@ -198,14 +199,26 @@ class CellRuns(Sequence[RunSample]):
         for key in keys:
             self._parts.pop(key, None)
 
-    def with_bases(self, bases: Mapping[str, float]) -> CellRuns:
-        """The same runs, with the base values of their relative metrics."""
+    def with_bases(self, bases: Mapping[str, float], but: Collection[object] = ()) -> CellRuns:
+        """The same runs, with the base values of their relative metrics, and with the parts that do
+        not depend on these; `but`: the readings of relative metrics."""
+        found = self._with_bases(bases)
+        found._parts = {key: part for key, part in self._parts.items() if not _is_of(key, but)}
+        found._kept = {key: value for key, value in self._kept.items() if not _is_of(key, but)}
+        return found
+
+    def _with_bases(self, bases: Mapping[str, float]) -> CellRuns:
         return CellRuns([replace(run, bases=bases) for run in self])
 
 
 def each_of(of: Callable[[RunSample], T]) -> Callable[[Block], list[T]]:
     """Gathers the value of `of` for each run, as `CellRuns.each` returns it."""
     return lambda block: [of(run) for run in block]
+
+
+def _is_of(key: Hashable, readings: Collection[object]) -> bool:
+    """Whether a key of a part belongs to one of these readings."""
+    return isinstance(key, tuple) and key[0] in readings
 
 
 def cell_runs(runs: Sequence[RunSample]) -> CellRuns:
@@ -317,8 +330,7 @@ class StoredRuns(CellRuns):
     def _begin(self, number: int) -> int:
         return self._ends[number - 1] if number else 0
 
-    def with_bases(self, bases: Mapping[str, float]) -> CellRuns:
-        """See CellRuns."""
+    def _with_bases(self, bases: Mapping[str, float]) -> CellRuns:
         plain = self._sample
         found = StoredRuns(
             self._planned,

@@ -24,7 +24,7 @@ from scipy.special import bdtrc
 
 from netstudy.analysis.beyond_wire import BeyondWire, Grown, beyond_wire, grown
 from netstudy.analysis.cells import CellRow
-from netstudy.analysis.gathering import Block, Demands, NotAlike, Part
+from netstudy.analysis.gathering import Block, Demands, Part
 from netstudy.analysis.intervals import Interval
 from netstudy.analysis.layout import Panel
 from netstudy.analysis.metrics import Metric, RatioOfSums
@@ -282,7 +282,7 @@ def _varying(block: Block, cause: Metric, effect: Metric) -> Iterable[RunSample]
 
 
 def demands_of(workload: WorkloadAnalysis) -> Demands:
-    """What `causes` gathers from the runs of a cell, beside the estimates of metrics."""
+    """The parts that `causes` needs from the runs of a cell, in addition to estimates."""
     found: dict[Hashable, Part] = {}
     for step in (*workload.chain, *workload.signals):
         found["has samples", step] = _has_entries(step)
@@ -316,20 +316,10 @@ def _between_runs(cell: CellRow, cause: Metric, effect: Metric) -> float | None:
 def _entries_by_rows(metric: Metric, block: Block) -> Floats | None:
     """`_entries` of all runs of a block, as a matrix with a row for each."""
 
-    def find() -> Floats | NotAlike | None:
-        reading = metric.reading
-        try:
-            if not isinstance(reading, RatioOfSums) or reading.of_rows is None:
-                return NotAlike()
-            pair = reading.of_rows(block)
-        except NotAlikeError:
-            return NotAlike()
-        return None if pair is None or pair[0].shape[1] < 2 else pair[0] / pair[1]
-
-    found = block.kept(("entries", metric.name), find)
-    if isinstance(found, NotAlike):
+    if not isinstance(metric.reading, RatioOfSums):
         raise NotAlikeError
-    return found
+    pair = metric.reading.rows_of(block)
+    return None if pair is None or pair[0].shape[1] < 2 else pair[0] / pair[1]
 
 
 def _entries(metric: Metric, run: RunSample) -> Floats | None:

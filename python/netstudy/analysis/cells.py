@@ -143,7 +143,7 @@ class CellTable:
 
 @dataclass(frozen=True)
 class Measures:
-    """What is computed in every cell."""
+    """The metrics that are computed in every cell."""
 
     workload: WorkloadAnalysis
     metrics: tuple[Metric, ...]
@@ -161,8 +161,8 @@ class Reader:
 
     read: ReadRecord
     demands: Callable[[Measures, Run], Demands] = lambda *_: {}
-    """What is gathered from the runs of a cell, of which one is given, while they are read for the
-    first time."""
+    """The parts to gather from the runs of a cell while they are read for the first time; one of
+    the runs is given."""
     settle: Callable[[CellRow, Measures], None] = lambda *_: None
     """Called with each cell once all of its runs were read."""
     visit: Visit = lambda *_: None

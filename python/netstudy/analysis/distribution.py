@@ -219,7 +219,7 @@ class SampledQuantity:
         return pooled(found) if found else None
 
     def demands(self) -> Demands:
-        """What `over` gathers."""
+        """The parts that `over` needs from the runs of a cell."""
         return {self._key: self.of_block}
 
     @property

@@ -1,4 +1,4 @@
-"""The runs of a cell, block by block, and what was gathered from them.
+"""The runs of a cell, block by block, and the parts that were gathered from them.
 
 A parsed record takes ten times the memory of its text, so a large study does not keep its records.
 They are read in blocks of one cell, and whatever an analysis needs of a run is gathered from a
@@ -76,8 +76,11 @@ class Block(Sequence[RunSample]):
         return found
 
     def clear(self) -> None:
-        """Drops whatever was computed from the block and cached with it."""
+        """Drops whatever was computed from the block and its runs and cached with them. Some of it
+        refers to the block, which would live until the next search for cycles."""
         self._kept.clear()
+        for run in self._runs:
+            run.clear()
 
     @property
     def measure_s(self) -> list[float | None]:
@@ -151,11 +154,12 @@ class CellRuns(Sequence[RunSample]):
         return [run.planned.id for run in self._block]
 
     def blocks(self) -> Iterator[Block]:
-        """All runs, in blocks."""
-        yield self._block
+        """All runs, in blocks that are not empty."""
+        if len(self._block):
+            yield self._block
 
     def gathered(self, key: Hashable, part: Callable[[Block], T]) -> list[T]:
-        """What `part` gathers from each block, in their order; kept under `key`."""
+        """The parts of all blocks, in their order; kept under `key`."""
         self.gather({key: part})
         found: list[T] = self._parts[key]
         return found
@@ -184,8 +188,7 @@ class CellRuns(Sequence[RunSample]):
         return found
 
     def joined(self, key: Hashable, part: Callable[[Block], T], join: Callable[[list[T]], T]) -> T:
-        """What `part` gathers, joined over all blocks; the joined part takes the place of the
-        others."""
+        """The parts of all blocks joined into one, which is kept under `key` instead of them."""
         parts = self.gathered(key, part)
         if len(parts) != 1:
             parts = self._parts[key] = [join(parts)]
@@ -196,8 +199,15 @@ class CellRuns(Sequence[RunSample]):
         for key in keys:
             self._parts.pop(key, None)
 
-    def with_bases(self, bases: Mapping[str, float]) -> CellRuns:
-        """The same runs, with the base values of their relative metrics."""
+    def with_bases(self, bases: Mapping[str, float], but: Collection[object] = ()) -> CellRuns:
+        """The same runs, with the base values of their relative metrics, and with the parts that do
+        not depend on these; `but`: the readings of relative metrics."""
+        found = self._with_bases(bases)
+        found._parts = {key: part for key, part in self._parts.items() if not _is_of(key, but)}
+        found._kept = {key: value for key, value in self._kept.items() if not _is_of(key, but)}
+        return found
+
+    def _with_bases(self, bases: Mapping[str, float]) -> CellRuns:
         return CellRuns([replace(run, bases=bases) for run in self])
 
 
@@ -206,8 +216,13 @@ def each_of(of: Callable[[RunSample], T]) -> Callable[[Block], list[T]]:
     return lambda block: [of(run) for run in block]
 
 
+def _is_of(key: Hashable, readings: Collection[object]) -> bool:
+    """Whether a key of a part belongs to one of these readings."""
+    return isinstance(key, tuple) and key[0] in readings
+
+
 def cell_runs(runs: Sequence[RunSample]) -> CellRuns:
-    """Runs as those of a cell."""
+    """The same runs as a CellRuns; a sequence of another type stays in memory."""
     return runs if isinstance(runs, CellRuns) else CellRuns(runs)
 
 
@@ -315,8 +330,7 @@ class StoredRuns(CellRuns):
     def _begin(self, number: int) -> int:
         return self._ends[number - 1] if number else 0
 
-    def with_bases(self, bases: Mapping[str, float]) -> CellRuns:
-        """See CellRuns."""
+    def _with_bases(self, bases: Mapping[str, float]) -> CellRuns:
         plain = self._sample
         found = StoredRuns(
             self._planned,
@@ -367,7 +381,7 @@ class Gathering:
         block = Block(self._open)
         for key, part in self._demands.items():
             self._parts[key].append(part(block))
-        block.clear()  # it refers to the block, which would live until the next search for cycles
+        block.clear()
         self._ends.append(len(self._planned))
         self._blocks = [(block, self._bytes)]  # only the last one stays in memory
         self._open, self._bytes = [], 0
@@ -382,12 +396,13 @@ def record_bytes(record: RunRecord) -> int:
     """Estimate of the memory of a parsed record."""
     readings = sum(map(len, record.counters.values()))
     readings += sum(len(port) for node in record.ports.values() for port in node.values())
-    values = sum(
-        len(column)
-        for tables in vars(record.samples).values()
-        for table in (tables if isinstance(tables, tuple) else (tables,))
-        if table is not None
-        for column in vars(table).values()
-        if isinstance(column, tuple)
-    )
+    values = 0
+    for tables in vars(record.samples).values():
+        for table in tables if isinstance(tables, tuple) else (tables,):
+            if table is not None:
+                columns = vars(table)
+                longest = max(
+                    (len(one) for one in columns.values() if type(one) is tuple), default=0
+                )
+                values += longest * len(columns)
     return _RECORD_BYTES + _READING_BYTES * readings + _VALUE_BYTES * values

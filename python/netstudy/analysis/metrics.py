@@ -24,7 +24,7 @@ from netstudy.analysis.distribution import (
     order_interval,
     quantiles,
 )
-from netstudy.analysis.gathering import Block, Demands, cell_runs
+from netstudy.analysis.gathering import Block, Demands, NotAlike, cell_runs
 from netstudy.analysis.intervals import (
     Estimate,
     Interval,
@@ -57,7 +57,7 @@ class Reading(Protocol):
         """Numerators and denominators of a run; None if the metric is not a ratio of sums."""
 
     def demands(self) -> Demands:
-        """What `estimate` gathers from the runs of a cell."""
+        """The parts that `estimate` needs from the runs of a cell."""
 
 
 @dataclass(frozen=True)
@@ -100,12 +100,27 @@ class RatioOfSums:
         """The sums of each run of a block."""
         if self.of_rows is not None:
             try:
-                rows = self.of_rows(block)
+                rows = self.rows_of(block)
             except NotAlikeError:
                 pass
             else:
                 return Sums.of([None] * len(block)) if rows is None else Sums.of_rows(*rows)
         return Sums.of([self.of(run) for run in block])
+
+    def rows_of(self, block: Block) -> Terms | None:
+        """The terms of all runs of a block as matrices, None if no run has any; cached with the
+        block. Raises NotAlikeError if the runs must be read one by one."""
+
+        def find() -> Terms | NotAlike | None:
+            try:
+                return NotAlike() if self.of_rows is None else self.of_rows(block)
+            except NotAlikeError:
+                return NotAlike()
+
+        found = block.kept((self, "rows"), find)
+        if isinstance(found, NotAlike):
+            raise NotAlikeError
+        return found
 
     def demands(self) -> Demands:
         """See Reading.demands."""

@@ -1,4 +1,4 @@
-"""The one place that lists what is gathered from records while they are read for the first time.
+"""Lists everything that is gathered from records while they are read for the first time.
 
 A table of cells does not keep its records (`gathering`). Whatever the usual report and the exports
 need of them is listed here, so that they read each record once. An analysis that is not listed
@@ -32,7 +32,7 @@ from netstudy.wire import Run
 
 
 def demands_of(measures: Measures, run: Run) -> Demands:
-    """What is gathered from the runs of a cell; `run` is one of them."""
+    """The parts to gather from the runs of a cell; `run` is one of these runs."""
     workload = measures.workload
     found: dict[Hashable, Part] = {
         "samples": samples_part(workload.counted),

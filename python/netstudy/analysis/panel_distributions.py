@@ -245,7 +245,7 @@ def _part(quantity: SampledQuantity, *, waited: bool) -> SampledQuantity:
 
 
 def humps_demands(quantity: SampledQuantity) -> Demands:
-    """What `distributions_of` gathers from the runs of a cell, beside the samples themselves."""
+    """The parts that `distributions_of` needs from the runs of a cell."""
     found = dict(Percentile(0.5, quantity).demands())
     for q in PERCENTILES:
         found |= Percentile(q, quantity).demands()

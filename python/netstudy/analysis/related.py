@@ -48,6 +48,13 @@ def relate(study: Study, table: CellTable) -> CellTable:
     if not table.workload.relatives or table.workload.kind == "measured":
         return table  # published percentages already refer to rows of their own tables
     found = {case: bases_of(study, case, table) for case in table.cases}
+    relatives = [
+        one
+        for own in table.workload.relatives
+        for one in (own.metric, own.scaling)
+        if one is not None
+    ]
+    names, readings = {one.name for one in relatives}, [one.reading for one in relatives]
     rows: list[CellRow] = []
     for row in table.rows:
         by_bases: dict[tuple[tuple[str, float], ...], list[str]] = {}
@@ -58,8 +65,8 @@ def relate(study: Study, table: CellTable) -> CellTable:
             replace(
                 row,
                 cases=tuple(cases),
-                runs=row.runs.with_bases(dict(bases)) if bases else row.runs,
-                _known={},
+                runs=row.runs.with_bases(dict(bases), readings) if bases else row.runs,
+                _known={name: one for name, one in row._known.items() if name not in names},
             )
             for bases, cases in by_bases.items()
         ]

@@ -58,8 +58,8 @@ class NotAlikeError(Exception):
 
 
 class Columns(Protocol):
-    """The tables of samples of a run, as arrays; or those of several runs, as matrices with a row
-    for each run. A formula that treats each row alike serves both."""
+    """The tables of samples of one run as arrays, or of several runs as matrices with a row for
+    each run. A formula that treats each row alike serves both."""
 
     def column(self, table: str, name: str) -> Floats | None:
         """A column of a table; None if there is no such table, or if it is empty."""
@@ -89,6 +89,12 @@ class RunSample:
             self._kept[key] = find()
         found: T = self._kept[key]
         return found
+
+    def clear(self) -> None:
+        """Drops whatever was computed from the run and cached with it."""
+        self._columns.clear()
+        self._sampled.clear()
+        self._kept.clear()
 
     @property
     def run(self) -> str:

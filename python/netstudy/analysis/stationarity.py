@@ -106,10 +106,11 @@ def unsettled(cell: CellRow, metric: Metric, margin_pct: float | None) -> Unsett
     reading = metric.reading
     if not isinstance(reading, RatioOfSums) or not reading.over_time or not cell.runs:
         return None
-    phase_s = cell.runs[0].measure_s
+    phase_s = cell.runs.kept("phase", lambda: cell.runs[0].measure_s)
     if phase_s is None or not isinstance(cell.planned[0].until("measure"), UntilTime):
         return None
-    quarters = [_quarters(run, metric.name, reading) for run in cell.runs]
+    key = "quarters", metric.name
+    quarters = cell.runs.each(key, lambda run: _quarters(run, metric.name, reading))
     known = np.array([one for one in quarters if one is not None])
     if len(known) < len(quarters) or known.mean() == 0:
         return None

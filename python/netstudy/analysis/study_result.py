@@ -167,7 +167,7 @@ class Pooled:
     study: Study
     plan: Plan
     evidence: Sequence[RunRecord]
-    """What the records contain about their testbed (`testbed.Evidence`)."""
+    """The parts of the records that describe their testbed (`testbed.Evidence`)."""
     cells: CellTable
 
 

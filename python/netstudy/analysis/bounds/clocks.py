@@ -47,7 +47,7 @@ def share_of_waits(row: CellRow) -> Iterator[Part]:
 
 
 def share_demands() -> Demands:
-    """What `share_of_waits` gathers from the runs of a cell."""
+    """The parts that `share_of_waits` needs from the runs of a cell."""
     return {("share", column): _shares(column) for column in _CLOCKS}
 
 

@@ -25,7 +25,7 @@ from netstudy.analysis.nodes.formulas import FORMULAS, Formula, Rule
 from netstudy.analysis.nodes.goodput import goodput, goodput_by_second, goodput_of_block
 from netstudy.analysis.nodes.growth import Fraction, Growth, between_samples, over_phase, overruns
 from netstudy.analysis.nodes.places import Kind, Place, neighbours, places
-from netstudy.analysis.nodes.readings import readings_of_block
+from netstudy.analysis.nodes.readings import PhaseReadings, readings_of_block
 from netstudy.analysis.samples import Floats, RunSample, Terms
 from netstudy.analysis.statistics import STATISTICS, Statistic, reading_of
 from netstudy.study.vocabulary import (
@@ -279,8 +279,10 @@ def _grown(runs: Sequence[RunSample], scope: Scope, name: MetricName) -> list[Gr
     keeper = runs if isinstance(runs, Block) else first
 
     def find() -> list[Growth | None]:
-        block = runs if isinstance(runs, Block) else Block(runs)
-        read = readings_of_block(block, name.phase)
+        if isinstance(runs, Block):
+            read = readings_of_block(runs, name.phase)
+        else:
+            read = PhaseReadings(runs, name.phase)
         return [over_phase(read, place, name.phase) for place in _places(first, scope, name.base)]
 
     return keeper.kept((scope, name.phase, name.base == WATCHED), find)

@@ -1,8 +1,8 @@
 """The counters of several runs of a cell over one phase, as arrays with an entry for each run.
 
 Several metrics and places read the same counters, so that everything here is computed once for the
-runs of a block. Where all records have the same counters, as in the simulator, those of a node or
-port are read into one matrix.
+runs of a block. Where all records have the same counters, as in the simulator, the counters of a
+node or port are read into one matrix.
 """
 
 from __future__ import annotations
@@ -23,12 +23,17 @@ from netstudy.wire import (
     PhaseTimes,
     QueueStatistics,
     Readings,
+    RecordNode,
     growth_between,
 )
 
 T = TypeVar("T")
 Counters = tuple[Callable[[str], Floats | None], Collection[str]]
 """Reads the growth of a counter in each run, None if no run has it; and the names of all."""
+
+
+_NOTHING: Readings = {}
+_NO_PORTS: dict[str, Readings] = {}
 
 
 class PhaseReadings:
@@ -41,6 +46,8 @@ class PhaseReadings:
         self._edges = [edges_of(run, phase) for run in runs]
         self._in_flight_ns = [in_flight_ns(run, phase) for run in runs]
         self._kept: dict[Hashable, object] = {}
+        self._of_nodes = [run.record.counters for run in runs]
+        self._of_ports = [run.record.ports for run in runs]
 
     def seconds(self, node: str, *, is_machine: bool) -> list[float | None]:
         """The time during which the counters of a node grew. Counters of a whole machine never
@@ -82,13 +89,31 @@ class PhaseReadings:
         return self._kept[key]  # type: ignore[return-value]
 
     def _between(self, node: str) -> list[float | None]:
+        usual = self._once("apart", lambda: self._apart())
+        nodes = [run.record.nodes.get(node) for run in self.runs]
+        if all(one is None or one.read_at_ns is None for one in nodes):
+            return usual
         return [
-            None if None in edges else _apart(run, node, edges)
-            for run, edges in zip(self.runs, self._edges, strict=True)
+            between if one is None or between is None else _apart(one, edges, between)
+            for one, edges, between in zip(nodes, self._edges, usual, strict=True)
         ]
 
+    def _apart(self) -> list[float | None]:
+        """The time between both edges of each run, for nodes that were read at these times."""
+        found: list[float | None] = []
+        for run, (start, end) in zip(self.runs, self._edges, strict=True):
+            at = run.record.edges
+            if start is None or end is None:
+                found.append(None)
+            else:
+                found.append((at[end].at_ns - at[start].at_ns) / NS_PER_S)
+        return found
+
     def _counters(self, node: str, port: str | None) -> Counters:
-        read = [readings_of(run, node, port) for run in self.runs]
+        if port is None:
+            read = [one.get(node, _NOTHING) for one in self._of_nodes]
+        else:
+            read = [one.get(node, _NO_PORTS).get(port, _NOTHING) for one in self._of_ports]
         return self._in_matrix(read) or self._one_by_one(read)
 
     def _in_matrix(self, read: Sequence[Readings]) -> Counters | None:
@@ -133,28 +158,17 @@ def readings_of_block(block: Block, phase: PhaseKind) -> PhaseReadings:
     return block.kept((PhaseReadings, phase), lambda: PhaseReadings(block, phase))
 
 
-def readings_of(run: RunSample, node: str, port: str | None) -> Readings:
-    """The counters of this port; if the port is None, of the node itself."""
-    record = run.record
-    return (
-        record.counters.get(node, {}) if port is None else record.ports.get(node, {}).get(port, {})
-    )
-
-
 def edges_of(run: RunSample, phase: PhaseKind) -> Edges:
     """The edges of a phase, cached for all places of a run."""
     return run.kept((edges_of, phase), lambda: run.record.edges_of(phase))
 
 
-def _apart(run: RunSample, node: str, edges: Edges) -> float:
+def _apart(node: RecordNode, edges: Edges, usual: float) -> float:
+    """The time between both edges at a node, which may have been read at times of its own."""
     start, end = edges
-    assert start is not None, "both edges were read"
-    assert end is not None, "both edges were read"
-    known = run.record.nodes.get(node)
-    read_at = None if known is None else known.read_at_ns
-    if read_at is not None:
-        return (read_at[end] - read_at[start]) / NS_PER_S
-    return (run.record.edges[end].at_ns - run.record.edges[start].at_ns) / NS_PER_S
+    if node.read_at_ns is None or start is None or end is None:
+        return usual
+    return (node.read_at_ns[end] - node.read_at_ns[start]) / NS_PER_S
 
 
 def in_flight_ns(run: RunSample, phase: PhaseKind) -> int | None:

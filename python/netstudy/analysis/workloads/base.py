@@ -157,7 +157,7 @@ class WorkloadAnalysis:
     """For the runs of one cell: the mean time of samples with a timeout minus the mean time of
     samples without; None: timeouts are not counted for each sample."""
     demands: Demands = field(default_factory=dict)
-    """What `latencies` and `timeout_cost_ms` gather from the runs of a cell."""
+    """The parts that `latencies` and `timeout_cost_ms` need from the runs of a cell."""
     waiting_samples: Callable[[RunSample], tuple[Floats, Floats, Floats] | None] | None = None
     """For each sample of a run: time in ms, timeouts, retransmitted segments; None: not counted for
     each sample."""

@@ -332,7 +332,7 @@ def _timeout_cost_ms(runs: Sequence[RunSample]) -> float | None:
 
 
 def _timed_out(block: Block) -> tuple[Floats, Marks] | None:
-    """Gathers the times of the iterations of a block, and marks those with a timeout."""
+    """Gathers the times of the iterations of a block, and their timeout marks."""
     with suppress(NotAlikeError):
         times, timeouts = _times_ms(block), block.column(TABLE, "timeouts")
         return None if times is None or timeouts is None else (times.ravel(), timeouts.ravel() > 0)

@@ -50,7 +50,7 @@ def loaded(runs: Sequence[RunSample]) -> Histogram | None:
 PROBE_DEMANDS: Final[Demands] = dict(
     [latencies_demand(PROBE, "idle"), latencies_demand(PROBE, "measure")]
 )
-"""What `idle` and `loaded` gather from the runs of a cell."""
+"""The parts that `idle` and `loaded` need from the runs of a cell."""
 IDLE = latency_samples(PROBE, idle, NS_PER_US, expected=partial(probe_samples, phase="idle"))
 LOADED = latency_samples(PROBE, loaded, NS_PER_US, expected=partial(probe_samples, phase="measure"))
 

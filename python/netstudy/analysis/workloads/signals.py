@@ -45,7 +45,8 @@ class Counters:
         return sum(known) if len(known) == len(found) else None
 
     def of_block(self, block: Block) -> Floats | None:
-        """The count of each run of a block; None: they must be read one by one."""
+        """The count of each run of a block, NaN if no run counted; None: they must be read one by
+        one."""
         places = block.kept("nodes and ports", lambda: _nodes_and_ports(block))
         read = readings_of_block(block, "measure")
         columns = [
@@ -54,9 +55,13 @@ class Counters:
             for node, port in places.get(kind, ())
             for counter in counters
         ]
-        known = [one for one in columns if one is not None and not np.isnan(one).any()]
-        is_whole = len(known) == len(columns) and all(places.get(kind) for kind, _ in self.sums)
-        return reduce(np.add, known) if is_whole else None
+        if not all(places.get(kind) for kind, _ in self.sums):
+            return None
+        known = [one for one in columns if one is not None]
+        if len(known) < len(columns):
+            return np.full(len(block), np.nan)
+        total: Floats = reduce(np.add, known)
+        return None if np.isnan(total).any() else total
 
 
 Places = Mapping[str, Sequence[tuple[str, str | None]]]
@@ -104,7 +109,7 @@ def totals_of(count: Count) -> tuple[Hashable, Callable[[Block], tuple[int, bool
     def part(block: Block) -> tuple[int, bool]:
         each = counts_of_block(count, block)
         if each is not None:
-            return int(each.sum()), True
+            return (0, False) if np.isnan(each).all() else (int(each.sum()), True)
         found = [counted(count, run) for run in block]
         return sum(one for one in found if one is not None), None not in found
 
@@ -214,10 +219,13 @@ def signals_of(
             value, work = counted(count, run), amount(run)
             return None if value is None or not work else one(value, work)
 
-        def rows(block: Block) -> Terms:
-            values, work = counts_of_block(count, block), [amount(run) for run in block]
+        def rows(block: Block) -> Terms | None:
+            values = counts_of_block(count, block)
+            work = block.kept(("work", amount), lambda: [amount(run) for run in block])
             if values is None or not all(work):
                 raise NotAlikeError
+            if np.isnan(values).all():
+                return None
             return values[:, np.newaxis], np.array(work, dtype=np.float64)[:, np.newaxis]
 
         # Inside a sentence, abbreviations such as ECN keep their capitals.

@@ -46,7 +46,8 @@ def test_another_reader_finds_what_is_appended(kept: Records, tmp_path: Path) ->
     assert reader.text(f"{2:012x}") == text(2)
     kept.write("aa", "failed", b"why\n")
     reader.refresh()
-    assert (reader.runs("ok"), reader.runs("failed")) == ({f"{n:012x}" for n in range(3)}, {"aa"})
+    assert (reader.status(f"{2:012x}"), reader.status("aa")) == ("ok", "failed")
+    assert reader.status("bb") is None
 
 
 def test_a_run_has_one_record_until_it_is_set_aside(kept: Records, tmp_path: Path) -> None:

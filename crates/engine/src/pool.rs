@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, RecvTimeoutError, SyncSender};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,6 +13,10 @@ use netstudy_records::{PlannedRun, Run, RunRecord};
 use netstudy_sim as sim;
 
 use crate::panics;
+
+/// Records that may wait for the writer. With more, runs wait: tiny runs are made faster than the
+/// front stores their records.
+const WAITING: usize = 16;
 
 /// Messages to the writer.
 pub(crate) enum Event {
@@ -81,7 +85,7 @@ pub(crate) fn make_runs<E>(
         packets: AtomicU64::new(0),
         stopped: AtomicBool::new(false),
     });
-    let (sender, ended) = mpsc::channel();
+    let (sender, ended) = mpsc::sync_channel(WAITING);
     for _ in 0..threads.get().min(count) {
         begin(Arc::clone(&work), sender.clone());
     }
@@ -120,7 +124,7 @@ fn wait(ended: &mpsc::Receiver<Ended>, due: Option<Instant>) -> Result<Ended, Re
 
 /// Starts a thread that makes runs until none is left or nobody reads the results. If the thread
 /// panics, another one replaces it.
-fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: Sender<Ended>) {
+fn begin(work: Arc<Work<impl Simulate + 'static>>, sender: SyncSender<Ended>) {
     thread::spawn(move || {
         while !work.stopped.load(Ordering::Relaxed) {
             let place = work.next.fetch_add(1, Ordering::Relaxed);

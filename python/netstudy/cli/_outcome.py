@@ -15,11 +15,12 @@ from netstudy.report.terminal import print_summary
 if TYPE_CHECKING:
     from netstudy.cli.report import Published
     from netstudy.store import Folder
+    from netstudy.store.records import Status
 
 
 def end(folder: Folder, published: Published, *, json: bool, is_quiet: bool) -> int:
     """Prints the answer, the tables and the path of the report, and returns the exit code."""
-    statuses = Counter[str](record.status for record in folder.records())
+    statuses = folder.statuses()
     if json:
         print_json(_as_json(folder, published, statuses))
     elif is_quiet:
@@ -39,7 +40,7 @@ def end(folder: Folder, published: Published, *, json: bool, is_quiet: bool) -> 
     return MISSED if published.result.missed else 0
 
 
-def _as_json(folder: Folder, published: Published, statuses: Counter[str]) -> dict[str, Any]:
+def _as_json(folder: Folder, published: Published, statuses: Counter[Status]) -> dict[str, Any]:
     return {
         "study": published.result.study,
         "folder": str(folder.path),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -247,8 +248,14 @@ class Folder:
 
     def ended_as(self, status: Status) -> list[Run]:
         """The runs whose record has this status, in the plan's order; no record is read."""
-        ended = self._fresh_records().runs(status)
-        return [run for run in self.plan().runs if run.id in ended] if ended else []
+        records = self._fresh_records()
+        return [run for run in self.plan().runs if records.status(run.id) == status]
+
+    def statuses(self) -> Counter[Status]:
+        """How many runs ended with each status; no record is read."""
+        records = self._fresh_records()
+        found = (records.status(run.id) for run in self.plan().runs)
+        return Counter(status for status in found if status is not None)
 
     def set_aside(self, records: Sequence[RunRecord]) -> None:
         """Set the records of these runs aside, so that the runs are missing again. The folder is

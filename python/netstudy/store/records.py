@@ -29,11 +29,12 @@ _MOST_BYTES: Final = 64_000_000
 Status = Literal["ok", "invalid", "failed"]
 Reason = Literal["invalid", "failed", "damaged"]
 """Why a record was set aside."""
-_KINDS: Final[dict[str, Kind]] = {
+_KINDS: Final[dict[Status, Kind]] = {
     "ok": Kind.OK,
     "invalid": Kind.INVALID,
     "failed": Kind.FAILED,
 }
+_STATUSES: Final = {kind: status for status, kind in _KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +78,10 @@ class Records:
         """Whether a run has a record, by the index."""
         return run in self._places
 
-    def runs(self, status: Status) -> set[str]:
-        """The runs whose record has this status, by the index."""
-        kind = _KINDS[status]
-        return {run for run, place in self._places.items() if place.kind == kind}
+    def status(self, run: str) -> Status | None:
+        """The status of a run's record, by the index; None: it has none."""
+        place = self._places.get(run)
+        return None if place is None else _STATUSES[place.kind]
 
     def segment(self, run: str) -> str | None:
         """Name of the segment with the run's record; None: it has no record."""

@@ -41,7 +41,7 @@ def test_every_help_shows_an_example_and_loads_nothing_heavy() -> None:
 
 def test_the_verbs() -> None:
     first_to_last = (
-        "init import validate plan run collect status ls report compare diagnose calibrate export "
+        "init import validate plan run collect status ls show report compare diagnose calibrate "
     )
-    first_to_last += "profiles doctor clean"
+    first_to_last += "export profiles doctor clean"
     assert first_to_last.split() == VERBS

@@ -20,8 +20,8 @@ _PARSED = 8
 _CACHE_BYTES = 130_000_000
 """Memory of records that are read, of which the analysis keeps only a part at a time."""
 _KEPT = 2
-"""Bytes that the analysis keeps for each byte of a record, at most: samples as numbers. 10 runs of a
-million iterations take 1.25 GB."""
+"""Bytes that the analysis keeps for each byte of a record, at most: samples as numbers. 10 runs of
+a million iterations take 1.25 GB."""
 
 
 @dataclass(frozen=True)

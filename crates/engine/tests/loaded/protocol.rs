@@ -50,12 +50,8 @@ fn planned() -> Vec<Run> {
 
 /// The text of a plan in which each run has parts of its own.
 fn text_of(runs: &[Run]) -> String {
-    let head = PlanHead {
-        schema: PlanSchema::V3,
-        study: "incast".to_owned(),
-        seed: 1,
-        runs: runs.len(),
-    };
+    let head =
+        PlanHead { schema: PlanSchema::V3, study: "incast".to_owned(), seed: 1, runs: runs.len() };
     let lines = runs.iter().flat_map(lines_of).map(|line| to_text(&line));
     std::iter::once(to_text(&head)).chain(lines).collect()
 }

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from netstudy import wire
 from netstudy.errors import TestbedError
+from netstudy.plan_lines import RUN, read_plan
 from tools.bench import agreement, dumbbell, scenarios
 from tools.bench.programs import (
     NETSTUDY,
@@ -72,10 +74,16 @@ def test_a_fast_program_is_given_more_iterations_and_a_slow_one_at_least_one() -
     assert scenarios.iterations_for(packets_per_iteration=1000, packets=10) == 1
 
 
+def only_run(plan: str) -> dict[str, Any]:
+    """The only run of a plan."""
+    (run,) = read_plan(plan.encode().splitlines()).runs
+    found: dict[str, Any] = RUN.dump_python(run, mode="json")
+    return found
+
+
 def test_all_programs_are_asked_for_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenarios, "find_engine", lambda: "netstudy-engine")
-    plan = json.loads(NETSTUDY.job(CELL, 7, 3).text)
-    (run,) = plan["runs"]
+    run = only_run(NETSTUDY.job(CELL, 7, 3).text)
 
     assert run["phases"] == [{"kind": "measure", "until": {"kind": "count", "count": 7}}]
     assert run["network"]["links"][0]["mtu_bytes"] == 9000
@@ -196,7 +204,7 @@ def test_only_what_stands_between_the_markers_of_the_page_is_written(tmp_path: P
 def test_all_programs_are_asked_for_the_same_dumbbell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scenarios, "find_engine", lambda: "netstudy-engine")
     cell = dumbbell.Cell(mtu=1500)
-    (run,) = json.loads(dumbbell.NETSTUDY.job(cell, 700, 3).text)["runs"]
+    run = only_run(dumbbell.NETSTUDY.job(cell, 700, 3).text)
 
     assert cell.packets(700) == 4 * 700
     assert run["workload"]["size_bytes"] == 700 * 1448

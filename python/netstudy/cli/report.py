@@ -189,8 +189,8 @@ class Published:
 
 
 def finish(folder: Folder, on_phase: OnPhase, *, is_final: bool, pages: Pages = PAGES) -> Published:
-    """Analyse the records, write cells.csv and the report, and seal the
-    folder. `on_phase` is called with the name of each step.
+    """Analyse the records, write cells.csv and the report, and seal the folder. `on_phase` is
+    called with the name of each step.
 
     With `is_final` false, the folder stays unsealed: it has failed runs that can be repeated. The
     caller must hold the folder's lock. Raises StudyError if a file cannot be written; a later call

@@ -96,8 +96,8 @@ def frame_at(descriptor: int, start: int) -> tuple[Frame, bytes] | None:
 
 
 def _frame(segment: bytes | mmap.mmap, at: int) -> Frame | None:
-    """The frame that begins at an offset; its end may be beyond the segment's. None: there is
-    none."""
+    """The frame that begins at an offset; its end may be beyond the segment's. None: there is none
+    whose header is whole."""
     mark, kind, name_bytes, body_bytes, body_sum = _HEADER.unpack_from(segment, at)
     if mark != _MARK:
         return None
@@ -105,7 +105,7 @@ def _frame(segment: bytes | mmap.mmap, at: int) -> Frame | None:
     end_of_name = name + name_bytes
     body = end_of_name + _SUM.size
     if body > len(segment):
-        return Frame(Kind.FAILED, "", at, body, len(segment) + 1, 0)
+        return None  # torn, or the length is damaged: the next frame, if there is one, shows which
     if _SUM.unpack_from(segment, end_of_name)[0] != zlib.crc32(segment[at:end_of_name]):
         return None
     run = segment[name:end_of_name].decode()

@@ -2,7 +2,8 @@
 
 `count` says which write of a file whose path contains `name`; `when` is `before` or `after` the
 file gets its name. For a frame of a segment, it is `before`, `half` way through or `after` the
-write. The process kills itself, at an instant that a test can repeat.
+write. The process kills itself, at an instant that a test can repeat. Copies of it that draw
+figures do not count.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any
 from netstudy.cli import main
 
 NAME, COUNT, WHEN = os.environ["KILL_AT"].split(":")
+MAIN = os.getpid()
 flush, write = os.fsync, os.write
 seen = 0
 named_next = False
@@ -31,6 +33,9 @@ def of(fd: int) -> Path:
 def killing_flush(fd: Any) -> None:
     """A file is flushed under its temporary name, then its folder, when it has its own."""
     global seen, named_next
+    if os.getpid() != MAIN:
+        flush(fd)
+        return
     if named_next:
         die()
     flushed = of(fd)
@@ -46,7 +51,7 @@ def killing_write(fd: int, data: Any) -> int:
     """A frame is written to a segment."""
     global seen
     written = of(fd)
-    if written.suffix != ".seg" or NAME not in str(written):
+    if os.getpid() != MAIN or written.suffix != ".seg" or NAME not in str(written):
         return write(fd, data)
     seen += 1
     if seen == int(COUNT):

@@ -2,8 +2,8 @@
 
 `count` says which write of a file whose path contains `name`; `when` is `before` or `after` the
 file gets its name. For a frame of a segment, it is `before`, `half` way through or `after` the
-write. The process kills itself, at an instant that a test can repeat. Copies of it that draw
-figures do not count.
+write. The process kills itself, at an instant that a test can repeat. Writes of its forked copies,
+which draw figures, are not counted.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from netstudy.store import Folder
 from netstudy.testbed.survival import is_of_dead_engine
 from tests.cli.conftest import SMALL_RUNS, SMALL_STUDY, Netstudy, start
 from tests.cli.test_growth import GROWING
+from tests.skips import needs_root
 from tests.testbed.processes import all_processes, descendants, status
 
 pytest.importorskip("distributed", reason="needs distributed: pip install netstudy[dask]")
@@ -364,10 +365,7 @@ def stranger(certificates: Path, ports: set[int]) -> list[str]:
     return answer.stdout.splitlines()
 
 
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to become another user")
-
-
-@needs_root
+@needs_root("to become another user")
 def test_a_stranger_is_refused_at_every_port(
     study: Path, gate: Gate, started: Started, certificates: Path
 ) -> None:
@@ -385,7 +383,7 @@ def test_a_stranger_is_refused_at_every_port(
     assert run.returncode == 0, errors
 
 
-@needs_root
+@needs_root("to become another user")
 def test_the_stranger_would_be_let_in_with_the_certificate(certificates: Path) -> None:
     with cluster(certificates) as address:
         answers = stranger(certificates, {int(address.rpartition(":")[2])})

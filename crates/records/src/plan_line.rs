@@ -85,7 +85,7 @@ pub struct RunLine {
     pub replicate: u32,
     /// Seed of the run: 16 hexadecimal digits.
     pub seed: String,
-    /// Whether the run is traced.
+    /// True if the simulator traces where the time of this run goes.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trace: bool,
 }

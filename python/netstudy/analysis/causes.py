@@ -215,7 +215,7 @@ def _has_samples(cells: Sequence[CellRow], chain: Chain) -> bool:
 
 
 def _has_entries(step: Step) -> Callable[[Block], bool]:
-    """Whether some run of a block has samples of the cause and of the effect."""
+    """True if at least one run of the block has samples of both the cause and the effect."""
 
     def part(block: Block) -> bool:
         with suppress(NotAlikeError):

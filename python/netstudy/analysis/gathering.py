@@ -217,7 +217,7 @@ def each_of(of: Callable[[RunSample], T]) -> Callable[[Block], list[T]]:
 
 
 def _is_of(key: Hashable, readings: Collection[object]) -> bool:
-    """Whether a key of a part belongs to one of these readings."""
+    """True if the key of a part begins with one of these readings."""
     return isinstance(key, tuple) and key[0] in readings
 
 

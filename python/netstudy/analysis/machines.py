@@ -7,27 +7,27 @@ from netstudy.analysis.gathering import Block, CellRuns
 
 
 def simulated_part(block: Block) -> bool:
-    """Whether some run of a block was simulated."""
+    """True if the simulator made at least one run of the block."""
     return any(run.record.mode is not None for run in block)
 
 
 def is_simulated_in(runs: CellRuns) -> bool:
-    """Whether some run was simulated."""
+    """True if the simulator made at least one run of the cell."""
     return any(runs.gathered("simulated", simulated_part))
 
 
 def machines_part(block: Block) -> bool:
-    """Whether the hosts of some run of a block are machines."""
+    """True if at least one run of the block has machines of their own as hosts."""
     return any(are_machines(run.record, run.planned.network.hosts) for run in block)
 
 
 def are_machines_in(runs: CellRuns) -> bool:
-    """Whether the hosts of some run are machines."""
+    """True if at least one run of the cell has machines of their own as hosts."""
     return any(runs.gathered("machines", machines_part))
 
 
 def files_part(block: Block) -> bool:
-    """Whether some run of a block was read from files."""
+    """True if at least one run of the block was read from files."""
     return any(run.record.measured and run.record.measured.files for run in block)
 
 

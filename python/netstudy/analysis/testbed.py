@@ -207,7 +207,7 @@ class Evidence:
 
 
 def _says_more(record: RunRecord) -> bool:
-    """Whether a record says something about the testbed of its own run."""
+    """True if a record has limits, reconciliations, an environment or a scale."""
     if record.limits or record.reconciliation or record.environment or record.scaled_by is not None:
         return True
     return any(node.environment is not None for node in record.nodes.values())

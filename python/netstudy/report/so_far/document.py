@@ -41,7 +41,7 @@ class SoFar:
     progress: tuple[Sentence, ...]
     """How many runs are there, and how far the cells are."""
     state: Sentence
-    """Whether the study goes on."""
+    """Says whether a process is writing to the folder, or how to finish the study."""
     growth: tuple[Sentence, ...]
     """The levels of growing factors that may follow."""
     problems: tuple[Sentence, ...]

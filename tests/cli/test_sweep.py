@@ -18,6 +18,7 @@ from netstudy.store import Folder
 from netstudy.testbed.survival import is_of_dead_engine
 from tests.cli.conftest import SMALL_RUNS, SMALL_STUDY, Netstudy, start
 from tests.cli.test_growth import GROWING
+from tests.cli.test_kill import run_apart
 from tests.skips import needs_root
 from tests.testbed.processes import all_processes, descendants, status
 
@@ -62,16 +63,8 @@ def wait_until(happened: Callable[[], bool]) -> None:
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory, real_engine: Path) -> bytes:
     """The records of the small study from one machine, without dask."""
-    here = tmp_path_factory.mktemp("alone")
-    (here / "study.yaml").write_text(SMALL_STUDY)
-    subprocess.run(
-        [sys.executable, "-m", "netstudy", "run", "study.yaml"],
-        cwd=here,
-        env={**os.environ, "NETSTUDY_ENGINE": str(real_engine)},
-        capture_output=True,
-        check=True,
-    )
-    return records_of(here)
+    made = run_apart(SMALL_STUDY, tmp_path_factory.mktemp("alone"), real_engine)
+    return b"".join(Folder(made).stream())
 
 
 def records_of(here: Path) -> bytes:
